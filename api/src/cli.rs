@@ -20,6 +20,7 @@ mod pattern;
 mod process;
 mod progress;
 mod reference;
+mod remote;
 mod report;
 mod restore;
 mod run;
@@ -72,6 +73,32 @@ enum Command {
     Pack(pack::PackArgs),
     /// Make patterns of another system's workflows.
     Import(import::ImportArgs),
+    /// Store an API key for a server's workspace; it is read from standard input.
+    Login(remote::LoginArgs),
+    /// Forget the keys for a server.
+    Logout(remote::LogoutArgs),
+    /// Make a directory a workspace: its patterns are files, which `pull` and `push` keep in step with a server.
+    Init(remote::InitArgs),
+    /// Say which patterns have changed here or on the server.
+    Status(remote::StatusArgs),
+    /// Print what has changed, node by node.
+    Diff(remote::DiffArgs),
+    /// Bring the server's changes here, merged with what has changed here.
+    Pull(remote::PullArgs),
+    /// Bring the changes here to the server, as new versions.
+    Push(remote::PushArgs),
+    /// Deploy a pattern of this directory to an environment.
+    Deploy(remote::DeployArgs),
+    /// Deploy to another environment what is deployed to one.
+    Promote(remote::PromoteArgs),
+    /// List runs of this directory's workspace.
+    Runs(remote::RunsArgs),
+    /// Follow what happens in this directory's workspace.
+    Logs(remote::LogsArgs),
+    /// Print the newest events that a pattern's webhooks have received.
+    Tap(remote::TapArgs),
+    /// Print where the console shows a pattern or the workspace.
+    Open(remote::OpenArgs),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
     /// Print the API's description as OpenAPI 3.1, as a server gives it at /api/openapi.json.
@@ -112,6 +139,19 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => (validate::validate(args), args.json),
         Command::Pack(args) => (pack::pack(args), false),
         Command::Import(args) => (import::import_from(args), args.json()),
+        Command::Login(args) => (remote::login(args), false),
+        Command::Logout(args) => (remote::logout(args), false),
+        Command::Init(args) => (remote::init(args), false),
+        Command::Status(args) => (remote::status(args), args.json),
+        Command::Diff(args) => (remote::diff(args), false),
+        Command::Pull(args) => (remote::pull(args), false),
+        Command::Push(args) => (remote::push(args), false),
+        Command::Deploy(args) => (remote::deploy(args), false),
+        Command::Promote(args) => (remote::promote(args), false),
+        Command::Runs(args) => (remote::runs(args), args.json),
+        Command::Logs(args) => (remote::logs(args), args.json),
+        Command::Tap(args) => (remote::tap(args), false),
+        Command::Open(args) => (remote::open(args), false),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),

@@ -6,11 +6,13 @@ pub mod files;
 pub mod http;
 pub mod keys;
 mod logins;
+mod oauth_clients;
 pub mod settings;
 pub mod sources;
 pub mod table;
 mod values;
 
+use heddle_execution::OperatorClient;
 use heddle_execution::compile::{self, Isolation};
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
@@ -78,6 +80,8 @@ pub struct Config {
     pub mailer: Option<Mailer>,
     /// Logins by other services, in the order in which people see them.
     pub external_logins: Vec<ExternalLogin>,
+    /// The operator's clients at providers that people consent at, for connections.
+    pub oauth_clients: Vec<OperatorClient>,
     /// Limits of login and registration attempts per minute.
     pub auth_rate_limit: AuthRateLimit,
     /// Limits of registrations per hour.
@@ -223,6 +227,7 @@ impl Config {
             registration: Registration::default(),
             mailer: None,
             external_logins: Vec::new(),
+            oauth_clients: Vec::new(),
             auth_rate_limit: AuthRateLimit {
                 per_email: 10,
                 per_ip: 30,
@@ -344,6 +349,7 @@ impl Config {
             cache_dir: self.cache_dir.clone(),
             cache_key: CacheKey::derived(self.master_key.expose()),
             egress: self.egress.clone(),
+            oauth_clients: self.oauth_clients.clone(),
             sqlite_dir: self.sqlite_dir.clone(),
             files: self.files.store(&self.data_dir),
             connectors: self.connectors.clone(),

@@ -15,6 +15,7 @@ mod module;
 use crate::artifact::Artifact;
 use crate::lowered::{Body, Lowered};
 use body::FunctionBuilder;
+use heddle_contract::manifest::Expressions;
 use module::Module;
 
 /// Emits the module. Deterministic: the same input gives the same bytes.
@@ -26,7 +27,10 @@ pub fn emit(lowered: Lowered) -> Artifact {
         components,
         effects,
     } = lowered;
-    let mut module = Module::default();
+    let mut module = Module {
+        is_lenient: manifest.settings.expressions == Expressions::Lenient,
+        ..Module::default()
+    };
     for (index, (node, body)) in plan.nodes.iter_mut().zip(&bodies).enumerate() {
         if let Some(body) = body {
             node.function = Some(emit_node(&mut module, index as u32, body));

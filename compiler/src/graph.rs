@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
 use crate::findings::Findings;
-use heddle_contract::manifest::{Retry, Settings};
+use heddle_contract::manifest::{Expressions, Retry, Settings};
 use heddle_contract::plan::OnError;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ const CONCURRENCY_MAX: u64 = 1_000;
 
 /// Fields of a graph, of its settings, of a node's data and of `retry`. A graph's notes are what editors show beside its nodes.
 const GRAPH: &[&str] = &["nodes", "edges", "settings", "notes"];
-const SETTINGS: &[&str] = &["timeoutMs", "retry", "errorPatternId"];
+const SETTINGS: &[&str] = &["timeoutMs", "retry", "errorPatternId", "expressions"];
 const DATA: &[&str] = &[
     "typeVersion",
     "label",
@@ -263,6 +263,18 @@ impl Reader<'_> {
             timeout_ms: self.whole(settings, ("settings", "timeoutMs"), (1, WAIT_MS_MAX)),
             retry: self.retry(settings, "settings"),
             error_pattern_id: self.text(settings, "settings", "errorPatternId"),
+            expressions: self
+                .field(
+                    settings,
+                    ("settings", "expressions"),
+                    "`strict` or `lenient`",
+                    |value| match value.as_str()? {
+                        "strict" => Some(Expressions::Strict),
+                        "lenient" => Some(Expressions::Lenient),
+                        _ => None,
+                    },
+                )
+                .unwrap_or_default(),
         }
     }
 

@@ -12,8 +12,8 @@ use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
 use heddle_catalogue::{Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
-use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_MIN};
-use heddle_contract::manifest::{self, Manifest};
+use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_LENIENT, ABI_VERSION_MIN};
+use heddle_contract::manifest::{self, Expressions, Manifest};
 use heddle_contract::plan::{self, NodeKind, OnError, Plan};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -60,7 +60,7 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
     mark_seen_outside(&mut lowered, &flow.scopes);
     lowered.components = components.values().map(|used| used.bytes.clone()).collect();
     lowered.manifest = Manifest {
-        abi_version: abi_version(&lowered.plan),
+        abi_version: abi_version(&lowered.plan, checked.main.graph.settings.expressions),
         nodes: inlined.nodes.iter().map(manifest_node).collect(),
         triggers: triggers(&inlined, &flow.reach),
         functions: Vec::new(),
@@ -94,9 +94,11 @@ fn mark_seen_outside(lowered: &mut Lowered, scopes: &Scopes) {
 }
 
 /// The least version of the guest that can run it.
-fn abi_version(plan: &Plan) -> u32 {
+fn abi_version(plan: &Plan, expressions: Expressions) -> u32 {
     let has_composites = plan.nodes.iter().any(|node| node.kind == NodeKind::Composite);
-    if has_composites {
+    if expressions == Expressions::Lenient {
+        ABI_VERSION_LENIENT
+    } else if has_composites {
         ABI_VERSION_COMPOSITES
     } else {
         ABI_VERSION_MIN
@@ -364,7 +366,7 @@ fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> 
         parameters: placed.spot.node.parameters.clone(),
         responds: reach.after[*index].ones().any(|after| {
             let spot = inlined.nodes[after].spot;
-            spot.role() == Role::Respond && !spot.node.disabled
+            matches!(spot.role(), Role::Respond | Role::Stream) && !spot.node.disabled
         }),
     };
     nodes.iter().filter(enabled).map(trigger).collect()

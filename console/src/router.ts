@@ -5,6 +5,7 @@ export const ROUTES = {
   root: '/',
   signIn: '/sign-in',
   signInReturn: '/sign-in/return',
+  connectionReturn: '/connections/return',
   register: '/register',
   join: '/join',
   forgotPassword: '/forgot-password',
@@ -29,6 +30,7 @@ export const ROUTES = {
   audit: '/w/:workspace/audit',
   usage: '/w/:workspace/usage',
   kept: '/w/:workspace/kept-values',
+  files: '/w/:workspace/files',
   profile: '/w/:workspace/profile',
 } as const;
 

@@ -1,4 +1,5 @@
-//! Expressions that read something of what may be missing: n8n gives nothing then, and heddle's node fails.
+//! Expressions that read something of what may be missing, for which n8n gives nothing. By itself such an expression gives
+//! nothing here either; within a longer one it would take all of it along.
 
 use crate::scan::{Stretch, is_name_byte, stretches};
 use heddle_compiler::expression::{Piece, split};
@@ -7,8 +8,8 @@ use serde_json::Value;
 /// What stands for an item.
 const ITEMS: &[&str] = &["$json", ".json", "$item", "$input"];
 
-/// Whether an expression among the parameters does.
-pub(crate) fn reads_of_what_may_be_missing(parameters: &Value) -> bool {
+/// Whether an expression among the parameters does so in a way that [`without_throwing`] can't say.
+pub(crate) fn calls_what_may_be_missing(parameters: &Value) -> bool {
     let mut open = vec![parameters];
     while let Some(value) = open.pop() {
         match value {
@@ -18,7 +19,7 @@ pub(crate) fn reads_of_what_may_be_missing(parameters: &Value) -> bool {
                     Piece::Expression(range) => text.get(range),
                     Piece::Literal(_) => None,
                 });
-                if sources.any(is_deep) {
+                if sources.any(|source| is_deep(source) && without_throwing(source).is_none()) {
                     return true;
                 }
             }
@@ -28,6 +29,58 @@ pub(crate) fn reads_of_what_may_be_missing(parameters: &Value) -> bool {
         }
     }
     false
+}
+
+/// A path from an item that is nothing where something on it is missing: `$json.a?.b`. `None` for all other expressions.
+pub(crate) fn without_throwing(source: &str) -> Option<String> {
+    let source = source.trim();
+    let item = match source.starts_with("$json") {
+        true => "$json".len(),
+        false => {
+            let starts = ["$(", "$node[", "$input."];
+            let is_named = starts.iter().any(|start| source.starts_with(start));
+            source.find(".json").filter(|_| is_named)? + ".json".len()
+        }
+    };
+    let (item, mut rest) = source.split_at_checked(item)?;
+    let mut path = item.to_owned();
+    let mut is_first = true;
+    while !rest.is_empty() {
+        let given = rest.strip_prefix("?.");
+        let step = given.or(rest.strip_prefix('.')).unwrap_or(rest);
+        let is_index = step.starts_with('[');
+        if !is_index && step.len() == rest.len() {
+            return None;
+        }
+        let length = match is_index {
+            true => index_length(step)?,
+            false => step.bytes().take_while(|byte| is_name_byte(*byte)).count(),
+        };
+        let (own, after) = step.split_at_checked(length).filter(|_| length > 0)?;
+        path.push_str(match (is_first && given.is_none(), is_index) {
+            (true, true) => "",
+            (true, false) => ".",
+            (false, _) => "?.",
+        });
+        path.push_str(own);
+        (is_first, rest) = (false, after);
+    }
+    Some(path)
+}
+
+/// How long `["name"]` or `[0]` is.
+fn index_length(text: &str) -> Option<usize> {
+    let inner = text.get(1..)?;
+    let length = match inner.bytes().next()? {
+        quote @ (b'"' | b'\'') => {
+            let text = inner.get(1..)?;
+            let end = text.bytes().position(|byte| byte == quote || byte == b'\\')?;
+            text.as_bytes().get(end).filter(|byte| **byte == quote)?;
+            end + 2
+        }
+        _ => inner.bytes().take_while(u8::is_ascii_digit).count(),
+    };
+    (length > 0 && inner.as_bytes().get(length) == Some(&b']')).then_some(length + 2)
 }
 
 /// Whether an item's field is asked for something: `$json.a.b`, `$json["a"].trim()`.

@@ -1,5 +1,6 @@
 //! n8n's parameters to heddle's: a text that begins with `=` has expressions, any other is literal.
 
+use crate::deep::without_throwing;
 use crate::rewrite::{Names, rewrite};
 use heddle_compiler::expression::{Piece, split};
 use serde_json::Value;
@@ -59,6 +60,9 @@ pub(crate) fn source(given: &Value, names: &Names<'_>) -> String {
             Piece::Literal(text) => Some(Value::from(text.as_str()).to_string()),
             Piece::Expression(range) => {
                 let source = body.get(range.clone()).unwrap_or_default();
+                // As a part of a longer expression, it must not take that along.
+                let own = without_throwing(source);
+                let source = own.as_deref().unwrap_or(source);
                 (!source.trim().is_empty()).then(|| format!("({})", rewrite(source, names)))
             }
         })

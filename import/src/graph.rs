@@ -1,30 +1,21 @@
 //! The whole graph: every node translated, every edge drawn, and what is cut said.
 
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Translation};
-use crate::cycles::Fate;
 use crate::deep;
+use crate::edges;
 use crate::kinds::{is_model, is_trigger};
-use crate::loops::fates;
-use crate::report::{ConnectionNeeded, Item, Level, Report};
+use crate::place::Place;
+use crate::remark::remark;
+use crate::report::{ConnectionNeeded, Level, Report};
 use crate::rewrite::{Names, mentioned};
 use crate::scene::Scene;
 use crate::shape::Flow;
 use crate::table;
-use crate::workflow::{Calls, Edge, Node, OnError, Workflow};
+use crate::workflow::{Calls, Node, OnError, Workflow};
 use serde_json::{Value, json};
 
-/// Where a node of the workflow is in the pattern: the first of its row, which takes its input, and the last.
-struct Place {
-    first: String,
-    last: String,
-    outputs: Vec<String>,
-    inputs: Vec<&'static str>,
-    /// The node whose failures take a branch of their own, if there is one.
-    branches: Option<String>,
-    /// Outputs that n8n counts before that of errors.
-    count: usize,
-    is_trigger: bool,
-}
+/// Kinds of nodes of which several expressions can become one, so that what one throws is more than its own value.
+const COMPOSED: &[&str] = &["if", "filter", "switch", "set", "dateTime"];
 
 /// Draws the pattern.
 pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> Drawn {
@@ -67,25 +58,13 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> D
         let part = part_of(&scene, &asks);
         places.push(Some(node_of(&scene, translation, part, &mut drawn, report)));
     }
-    edges(workflow, &places, &mut drawn, report);
+    edges::draw(workflow, &places, &mut drawn, report);
     returns(workflow, &places, &mut drawn);
     for sentence in &workflow.unread {
         let item = remark(None, Level::Approximate, "unread", sentence.clone());
         report.add(item);
     }
     drawn
-}
-
-fn remark(node: Option<(&str, &Node)>, level: Level, code: &'static str, message: String) -> Item {
-    Item {
-        node_id: node.map(|(id, _)| id.to_owned()),
-        n8n_type: node.map(|(_, node)| node.full_type.clone()),
-        level,
-        code,
-        message,
-        parameter: None,
-        original: None,
-    }
 }
 
 /// A zone that heddle knows.
@@ -101,6 +80,7 @@ fn zone(workflow: &Workflow) -> Option<&str> {
 
 fn settings(workflow: &Workflow, calls: &Calls, report: &mut Report) -> serde_json::Map<String, Value> {
     let mut settings = serde_json::Map::new();
+    settings.insert("expressions".to_owned(), "lenient".into());
     let timeout = workflow
         .settings
         .get("executionTimeout")
@@ -316,8 +296,9 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         report.add(item);
     }
     let parameters = Value::Object(node.parameters.clone());
-    if translation.stub.is_none() && part.is_none() && deep::reads_of_what_may_be_missing(&parameters) {
-        let message = "an expression asks for a property of something that may be missing: n8n gives nothing then, here the node fails";
+    let joins = COMPOSED.contains(&node.kind.as_str());
+    if joins && translation.stub.is_none() && deep::calls_what_may_be_missing(&parameters) {
+        let message = "an expression calls a method of something that may be missing: n8n gives nothing for it alone, here it is part of a longer expression";
         report.add(remark(
             here,
             Level::Approximate,
@@ -338,6 +319,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         let message = "after a failure the item is `{error: {message, code, nodeId}}`";
         report.add(remark(here, Level::Approximate, "on-error", message.to_owned()));
     }
+    too_early(scene, here, report);
     pairing(scene, here, report);
     if let Some((kind, name)) = &translation.connection {
         report.connection(ConnectionNeeded {
@@ -367,6 +349,20 @@ fn fields(kind: &str) -> Vec<String> {
     fields.iter().map(|field| (*field).to_owned()).collect()
 }
 
+/// Nodes that are named and can't have run: n8n fails then, unless it is only asked whether they have.
+fn too_early(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
+    let text = Value::Object(scene.node.parameters.clone()).to_string();
+    for name in mentioned(&text.replace("\\\"", "\"")) {
+        let named = scene.workflow.nodes.iter().position(|node| node.name == name);
+        if named.is_some_and(|named| !scene.flow.leads(named, scene.place)) {
+            let message = format!(
+                "no path leads from `{name}` to here: what an expression reads of it is nothing, where n8n fails"
+            );
+            report.add(remark(here, Level::Approximate, "not-before", message));
+        }
+    }
+}
+
 /// `$('X').item` needs to know which item came of which.
 fn pairing(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
     let text = Value::Object(scene.node.parameters.clone()).to_string();
@@ -386,58 +382,15 @@ fn pairing(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) 
         let mut others = scene.workflow.nodes.iter().enumerate();
         let loses = others.any(|(place, node)| {
             let between = scene.flow.leads(named, place) && scene.flow.leads(place, scene.place);
-            between && scene.flow.loses_pairing(&node.kind)
+            between && scene.flow.loses_pairing(node)
         });
         if loses {
             let message = format!(
-                "which item of `{name}` belongs to an item is lost on the way: the expression may fail"
+                "which item of `{name}` belongs to an item may be lost on the way, where items are not as many as before: \
+                 the expression fails then"
             );
             report.add(remark(here, Level::Approximate, "pairing", message));
             return;
-        }
-    }
-}
-
-fn edges(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Drawn, report: &mut Report) {
-    let place = |number: usize| places.get(number).and_then(Option::as_ref);
-    let mut all: Vec<(&Edge, Fate)> = workflow.edges.iter().zip(fates(workflow)).collect();
-    // A Merge takes its inputs in their order.
-    all.sort_by_key(|(edge, _)| (edge.target, edge.input));
-    for (edge, fate) in all.into_iter().filter(|(edge, _)| edge.is_main) {
-        let (Some(source), Some(target)) = (place(edge.source), place(edge.target)) else {
-            continue;
-        };
-        let (from, from_port) = port(source, edge.output);
-        let one = DrawnEdge {
-            source: from,
-            source_port: from_port,
-            target: target.first.clone(),
-            target_port: match fate {
-                Fate::Next => Some("next".to_owned()),
-                _ => target.inputs.get(edge.input).map(|port| (*port).to_owned()),
-            },
-        };
-        if drawn.edges.contains(&one) {
-            continue;
-        }
-        drawn.edges.push(one.clone());
-        if fate == Fate::Cut || target.is_trigger {
-            let name = workflow
-                .nodes
-                .get(edge.target)
-                .map_or("", |node| node.name.as_str());
-            let why = format!(
-                "the edge back to {name} was not imported: it closes a circle, or enters a loop from outside"
-            );
-            drawn.cut(&one, why.clone());
-            let node = workflow.nodes.get(edge.source);
-            let here = node.map(|node| (source.last.as_str(), node));
-            report.add(remark(
-                here,
-                Level::Approximate,
-                "cycle",
-                format!("{why}; a stub takes its place"),
-            ));
         }
     }
 }
@@ -446,16 +399,6 @@ fn edges(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Drawn, repor
 fn branching(drawn: &Drawn, owner: &str) -> Option<String> {
     let branches = |node: &&DrawnNode| node.owner == owner && node.on_error == Some("branch");
     drawn.nodes.iter().rfind(branches).map(|node| node.id.clone())
-}
-
-/// Where an output's edges begin: a node and its port.
-fn port(source: &Place, output: usize) -> (String, Option<String>) {
-    match &source.branches {
-        Some(failing) if output >= source.count.max(source.outputs.len()) => {
-            (failing.clone(), Some("error".to_owned()))
-        }
-        _ => (source.last.clone(), source.outputs.get(output).cloned()),
-    }
 }
 
 /// What a caller or sender gets: the values at the ends.

@@ -29,7 +29,7 @@ pub(crate) fn fates(workflow: &Workflow) -> Vec<Fate> {
         .iter()
         .map(|edge| fate(workflow, edge, &loops, &bodies))
         .collect();
-    cycles::cut(workflow, &mut fates);
+    cycles::close(workflow, &bodies, &mut fates);
     fates
 }
 

@@ -1,7 +1,7 @@
 //! Where several items travel: what follows from the nodes' kinds before anything is drawn.
 
 use crate::kinds::is_trigger;
-use crate::workflow::{Edge, Workflow};
+use crate::workflow::{Edge, Node, Workflow};
 
 /// What a node gives, compared with what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,18 +108,20 @@ impl Flow {
         gives(workflow, edge, self.is_known) == Gives::Several
     }
 
-    /// Whether the kind loses which item came of which.
-    pub fn loses_pairing(&self, kind: &str) -> bool {
+    /// Whether a node loses which item came of which, as far as that is not seen before it executes.
+    pub fn loses_pairing(&self, node: &Node) -> bool {
+        let kind = node.kind.as_str();
+        match kind {
+            "merge" => return node.choice(&["mode"], "append") != "append",
+            "limit" => return node.choice(&["keep"], "firstItems") != "firstItems",
+            _ => {}
+        }
         matches!(
             kind,
-            "merge"
-                | "code"
+            "code"
                 | "function"
                 | "splitOut"
                 | "itemLists"
-                | "sort"
-                | "limit"
-                | "removeDuplicates"
                 | "aggregate"
                 | "summarize"
                 | "compareDatasets"

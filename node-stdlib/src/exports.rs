@@ -376,7 +376,7 @@ extern "C" fn node_output(node: i32) -> i32 {
 extern "C" fn node_item(node: i32) -> i32 {
     make(with_run(|run| {
         run.node_item(node as u32).unwrap_or_else(|failure| {
-            run.expression_failed(&failure.message);
+            run.pairing_failed(&failure.message);
             Value::Undefined
         })
     }))
@@ -399,6 +399,14 @@ extern "C" fn has_failed() -> i32 {
 extern "C" fn attempted(failed_before: i32, part: i32) -> i32 {
     let part = value(part);
     make(with_run(|run| run.attempted(failed_before != 0, part)))
+}
+
+#[unsafe(export_name = "lenient")]
+extern "C" fn lenient(whole: i32) -> i32 {
+    match with_run(Run::forgive) {
+        true => heddle_contract::abi::UNDEFINED,
+        false => whole,
+    }
 }
 
 // Bookkeeping.

@@ -35,6 +35,7 @@ mod loop_run;
 mod loops;
 mod names;
 mod outside;
+mod pairing;
 mod random;
 mod report;
 mod run;
@@ -75,6 +76,7 @@ impl<'p, O: Outside> Run<'p, O> {
             failed: None,
             output: None,
             responded: false,
+            forgiven: Vec::new(),
             paused: None,
             finished: false,
             newly_ready: Vec::new(),

@@ -1,7 +1,7 @@
 //! The form of a node: a function from parameters and a [`Context`] to an [`Outcome`].
 
 use crate::failure::Failure;
-use heddle_values::{Object, Text, Value};
+use heddle_values::{Array, Object, Text, Value};
 
 /// Values that leave by output ports (by index, as the catalogue orders them); ports not named are dead.
 #[derive(Clone, Debug, Default)]
@@ -124,6 +124,9 @@ pub enum Level {
     Error = 3,
 }
 
+/// For each live edge: the place in its list that each element of an output comes from, `u32::MAX` if none does.
+pub type Origins = Vec<Vec<u32>>;
+
 /// What a node may ask of its run.
 pub trait Context {
     /// `$input`: the value on the only wired port, or an object by port name when several are wired.
@@ -140,6 +143,10 @@ pub trait Context {
     fn call_plain(&mut self, function: u32) -> Result<Value, Failure>;
     /// Evaluates a function value with `$a` and `$b` set.
     fn call_pair(&mut self, function: u32, first: &Value, second: &Value) -> Result<Value, Failure>;
+    /// Tells which of `items`, the node's list, each element of the list comes from that leaves by a port.
+    fn pair(&mut self, port: u32, items: &Array, origins: Vec<u32>);
+    /// The same for lists that several edges have brought.
+    fn pair_lists(&mut self, port: u32, origins: Origins);
     /// Writes a line to the run's log.
     fn log(&mut self, level: Level, message: &str);
     /// Sets the answer of the webhook that started the run; later calls only log a warning.

@@ -21,6 +21,7 @@ macro_rules! for_each_node {
             (Throw, $crate::nodes::flow::throw, none),
             (Return, $crate::nodes::flow::return_node, none),
             (RespondToWebhook, $crate::nodes::flow::respond_to_webhook, none),
+            (StreamResponse, $crate::nodes::flow::stream_response, none),
             (CallPattern, $crate::nodes::flow::call_pattern, $crate::nodes::flow::called),
             (NoOp, $crate::nodes::flow::no_op, none),
             // DATA

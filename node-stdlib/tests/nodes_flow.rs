@@ -525,6 +525,52 @@ fn respond_to_webhook_answers_and_passes_its_input_on() {
     }
 }
 
+/// What StreamResponse asks the host for.
+fn piece(parameters: &str) -> String {
+    match outcome(&mut by(r#"{"id": 7}"#), "StreamResponse", parameters) {
+        Ok(Outcome::Effect { kind, request }) => format!("{kind} {}", request.to_json()),
+        Ok(other) => format!("{other:?}"),
+        Err(failure) => format!("{}: {}", failure.code, failure.message),
+    }
+}
+
+#[test]
+fn stream_response_sends_its_data_as_text() {
+    for (parameters, expected) in [
+        (
+            "{}",
+            r#"stream {"format":"sse","data":"{\"id\":7}","status":200,"headers":{}}"#,
+        ),
+        (
+            r#"{"data": "a\nb", "event": "said", "id": "1", "status": 203, "headers": {"x-a": 1}}"#,
+            r#"stream {"format":"sse","data":"a\nb","status":203,"headers":{"x-a":"1"},"event":"said","id":"1"}"#,
+        ),
+        (
+            r#"{"format": "json-lines", "data": "a"}"#,
+            r#"stream {"format":"json-lines","data":"\"a\"","status":200,"headers":{}}"#,
+        ),
+        (
+            r#"{"format": "text", "data": 1.50}"#,
+            r#"stream {"format":"text","data":"1.5","status":200,"headers":{}}"#,
+        ),
+        (
+            r#"{"status": 204}"#,
+            "PARAMETER: Parameter `status`: a response with the status 204 has no body to stream.",
+        ),
+        (
+            r#"{"format": "text", "event": "a"}"#,
+            "PARAMETER: Parameter `event` is for the format `sse`; `text` has none.",
+        ),
+    ] {
+        assert_eq!(piece(parameters), expected, "{parameters}");
+    }
+    let broken = piece(r#"{"event": "a\n\ndata: b"}"#);
+    assert!(
+        broken.starts_with("PARAMETER: Parameter `event` takes text of one line"),
+        "{broken}"
+    );
+}
+
 #[test]
 fn respond_to_webhook_refuses_what_http_can_not_carry() {
     for (parameters, expected) in [

@@ -6,6 +6,7 @@
 use crate::files::{Files, MemoryFiles};
 use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
+use crate::response_stream::ResponseStream;
 use crate::secrets::Vault;
 use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
@@ -65,6 +66,12 @@ pub enum ConnectionError {
     /// There is none.
     #[error("there is no such connection")]
     Missing,
+    /// Its provider gives no token before somebody has consented to it again; why.
+    #[error("it needs consent again: {0}")]
+    ConsentNeeded(String),
+    /// Its provider gives no token now; why.
+    #[error("there is no token for it: {0}")]
+    NoToken(String),
     /// Wherever it is kept, it can't be read now.
     #[error("the service can't read it now")]
     Unavailable(#[source] Arc<dyn Error + Send + Sync>),
@@ -197,6 +204,16 @@ impl Granted {
                 );
                 EffectError::new(EffectCode::ConnectionMissing, message)
             }
+            ConnectionError::ConsentNeeded(reason) => {
+                let message = format!(
+                    "The connection `{reference}` needs consent again: choose “Connect” for it in the console. {reason}"
+                );
+                EffectError::new(EffectCode::OauthFailed, message)
+            }
+            ConnectionError::NoToken(reason) => {
+                let message = format!("There is no token for the connection `{reference}` at the moment. {reason}");
+                EffectError::new(EffectCode::OauthFailed, message)
+            }
             ConnectionError::Unavailable(_) => {
                 let message = format!("The connection `{reference}` can't be opened: {error}.");
                 EffectError::new(EffectCode::Internal, message)
@@ -232,6 +249,8 @@ pub struct Services {
     pub key_values: Arc<dyn KeyValues>,
     /// Files that runs hold by reference.
     pub files: Arc<dyn Files>,
+    /// Where pieces of the run's response go, if somebody may wait for it.
+    pub response: Option<Arc<dyn ResponseStream>>,
 }
 
 impl Default for Services {
@@ -240,6 +259,7 @@ impl Default for Services {
             connections: Arc::new(NoConnections),
             key_values: Arc::new(MemoryValues::default()),
             files: Arc::new(MemoryFiles::default()),
+            response: None,
         }
     }
 }

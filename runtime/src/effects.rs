@@ -26,6 +26,7 @@ mod requests;
 mod run;
 mod sleep;
 mod sql;
+mod stream;
 mod wait;
 
 pub use call::CallPattern;
@@ -50,4 +51,5 @@ pub use registry::Registry;
 pub use run::{Prepared, RunEffects, TRACE_TARGET, Unsaved};
 pub use sleep::Sleep;
 pub use sql::{SQL_WORKER, SQLITE_WORKER, Sql, answered as sql_answered, serve_sql, serve_sqlite};
+pub use stream::Stream;
 pub use wait::Wait;

@@ -150,6 +150,7 @@ fn handles(probe: Probe, vault: &Arc<Vault>) -> Handles {
         )),
         key_values: Arc::new(MemoryValues::default()),
         files: Arc::new(MemoryFiles::default()),
+        response: None,
         egress: Egress::default(),
         calls: None,
         signals: Signals::of(None),

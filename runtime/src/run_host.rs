@@ -17,6 +17,7 @@ use crate::key_values::KeyValues;
 use crate::program::Program;
 use crate::replay::Replay;
 use crate::request::RunRequest;
+use crate::response_stream::ResponseStream;
 use crate::secrets::Vault;
 use crate::watch::{self, Watching};
 use heddle_catalogue::Start;
@@ -87,6 +88,7 @@ pub struct RunHost {
     connections: Arc<Granted>,
     key_values: Arc<dyn KeyValues>,
     files: Arc<dyn Files>,
+    response: Option<Arc<dyn ResponseStream>>,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -145,6 +147,7 @@ pub fn begin(
         connections: Arc::new(connections),
         key_values: request.services.key_values,
         files: request.services.files,
+        response: request.services.response,
         hosts: granted.hosts.clone(),
         patterns: granted.patterns.clone(),
         pattern_calls: request.calls,
@@ -413,6 +416,7 @@ impl RunHost {
             connections: self.connections.clone(),
             key_values: self.key_values.clone(),
             files: self.files.clone(),
+            response: self.response.clone(),
             calls: self.pattern_calls.clone(),
             signals: Signals::of(record.map(Record::signals)),
             parking: Parking {

@@ -61,9 +61,9 @@ impl From<StartError> for RuntimeError {
 
 /// Everything that runs share. Cheap to clone; the last clone stops its threads.
 #[derive(Clone)]
-pub struct Runtime(Arc<Inner>);
+pub struct Runtime(Arc<Shared>);
 
-struct Inner {
+struct Shared {
     config: RuntimeConfig,
     shelf: Shelf,
     place: Place,
@@ -87,7 +87,7 @@ struct InExecutors {
     javascript: Mutex<Option<Arc<OwnedFd>>>,
 }
 
-impl Drop for Inner {
+impl Drop for Shared {
     fn drop(&mut self) {
         // Waiting for threads is not allowed where this may be dropped, within an async task.
         if let Some(io) = self.io.take() {
@@ -138,7 +138,7 @@ impl Runtime {
             http,
             io: io.handle().clone(),
         });
-        Ok(Runtime(Arc::new(Inner {
+        Ok(Runtime(Arc::new(Shared {
             programs: Programs::new(config.code_cache_bytes_max),
             slots: Arc::new(Semaphore::new(config.concurrent_runs_max.max(1) as usize)),
             io: Some(io),
@@ -461,6 +461,7 @@ fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
     registry.add(http.clone());
     registry.add(effects::KeyValue);
     registry.add(effects::File);
+    registry.add(effects::Stream);
     let connectors = effects::Connectors::new(config).map(Arc::new);
     registry.add(effects::Mail::new(&config.egress, connectors.clone()));
     registry.add(effects::Sql::new(config, connectors));

@@ -47,6 +47,25 @@ fn missing_and_unreadable_files() {
 }
 
 #[test]
+fn json_in_place_of_a_file_is_told_what_to_give() {
+    let ended = given(
+        &[("p.json", PATTERN)],
+        &["run", "p.json", "--event", "{\"a\": 1}"],
+    );
+    insta::assert_snapshot!(ended.assert_code(4).stderr, @r#"error: cannot read the event {"a": 1}: this takes the name of a file, or - for standard input"#);
+}
+
+#[test]
+fn settings_may_stand_behind_a_subcommand() {
+    for arguments in [
+        ["user", "list", "--data-dir", "here"],
+        ["user", "--data-dir", "here", "list"],
+    ] {
+        given(&[], &arguments).assert_code(0);
+    }
+}
+
+#[test]
 fn json_errors_show_line_and_place() {
     let text = "{\n  \"nodes\": [],\n  \"edges\": [} \n}";
     let ended = given(&[("p.json", text)], &["run", "p.json"]);

@@ -228,6 +228,12 @@ fn a_pattern_is_packed_with_what_lies_beside_it() {
     place.file("packed.json", packed.to_string());
     let again = place.run(&["pack", "packed.json"]);
     assert_eq!(serde_json::from_str::<Value>(&again.stdout).unwrap(), packed);
+    let named = place.run(&["pack", "pattern.json", "--name", "Own nodes"]);
+    let named: Value = serde_json::from_str(&named.stdout).unwrap();
+    assert_eq!(
+        (&named["name"], &named["graphData"]),
+        (&json!("Own nodes"), &packed["graphData"])
+    );
     place.file("module.wasm", b"\0asm\x01\0\0\0".as_slice());
     place.run(&["pack", "module.wasm"]).assert_code(3);
 }

@@ -403,3 +403,27 @@ fn connections_come_from_a_file() {
     place.file("connections.json", "[]");
     place.run(&run).assert_code(3);
 }
+
+#[test]
+fn a_schedule_that_is_run_by_hand_has_an_event() {
+    let nodes = [
+        (
+            "night",
+            "OnSchedule",
+            json!({"parameters": {"cron": "0 3 * * *"}}),
+        ),
+        (
+            "end",
+            "Return",
+            json!({"parameters": {"value": "{{ $trigger.scheduledAt === $trigger.firedAt && $trigger.scheduledAt }}"}}),
+        ),
+    ];
+    let place = Place::new();
+    place.file("p.json", graph(&nodes, &["night -> end"]).to_string());
+    let ended = place.run(&["run", "p.json"]);
+    let time = ended.assert_code(0).stdout.trim();
+    assert!(time.starts_with("\"20") && time.ends_with("Z\""), "{time}");
+    place.file("event.json", r#"{"scheduledAt": 1, "firedAt": 1}"#);
+    let ended = place.run(&["run", "p.json", "--event", "event.json"]);
+    assert_eq!(ended.assert_code(0).stdout.trim(), "1");
+}

@@ -424,6 +424,19 @@ warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebho
 warning[responds-twice] w2: a run may reach both this node and `w`; only the first RespondToWebhook counts
 "#);
 
+says!(what_is_streamed_counts_before_a_whole_response, of(started(
+    [
+        node("if", "If", json!({ "condition": true })), node("s", "StreamResponse", json!({})),
+        node("w", "RespondToWebhook", json!({})), node("w2", "RespondToWebhook", json!({})),
+    ],
+    &["start -> if", "if.true -> s", "s -> w", "if.false -> w2"],
+)), @r#"
+warning[no-webhook] s: nobody waits for this response: the graph has no OnWebhook and no OnForm
+warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook and no OnForm
+warning[responds-twice] w: a run may reach both this node and `s`; what is streamed is the response then, and this one is not sent
+warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook and no OnForm
+"#);
+
 says!(effects_in_long_loops, of(started(
     [
         node("loop", "Loop", json!({ "condition": true, "maxIterations": 100_000 })),

@@ -1,7 +1,8 @@
 //! Plans: what becomes of composites, loops, disabled nodes, pins, and what the manifest says.
 
 use crate::diagnostics::{graph, node};
-use heddle_compiler::{Options, analyse, compile};
+use heddle_compiler::{Options, Severity, analyse, compile};
+use heddle_contract::abi::ABI_VERSION_LENIENT;
 use heddle_contract::manifest::Rights;
 use heddle_contract::plan::{NodeKind, OnError, Plan, View};
 use serde_json::{Value, json};
@@ -443,4 +444,39 @@ fn a_graph_of_a_thousand_nodes_compiles() {
     let (lowered, _) = analyse(&graph, &json!({}), &Options::default());
     let bytes = lowered.unwrap().plan.encode();
     assert_eq!(View::new(&bytes).unwrap().node_count(), 1_000);
+}
+
+#[test]
+fn lenient_expressions_are_part_of_the_module() {
+    let mut drawn = graph(
+        [
+            node("start", "OnManual", json!({})),
+            node(
+                "early",
+                "Transform",
+                json!({ "value": "{{ $nodes[\"late\"].a }}" }),
+            ),
+            node("late", "NoOp", json!({})),
+        ],
+        &["start -> early", "early -> late"],
+    );
+    let messages = |drawn: &Value| -> Vec<String> {
+        let compiled = compile(drawn, &json!({}), &Options::default());
+        let found = compiled.diagnostics.into_iter();
+        let errors = found.filter(|found| found.severity == Severity::Error);
+        errors.map(|found| found.message).collect()
+    };
+    assert!(
+        messages(&drawn)[0].contains("can't have run before"),
+        "{:?}",
+        messages(&drawn)
+    );
+    drawn["settings"] = json!({ "expressions": "lenient" });
+    let artifact = compile(&drawn, &json!({}), &Options::default()).artifact.unwrap();
+    assert_eq!(artifact.manifest.abi_version, ABI_VERSION_LENIENT);
+    let settings = serde_json::to_value(&artifact.manifest.settings).unwrap();
+    assert_eq!(settings, json!({ "expressions": "lenient" }));
+    drawn["settings"] = json!({ "expressions": "sloppy" });
+    let message = "settings.expressions must be `strict` or `lenient`";
+    assert!(messages(&drawn)[0].starts_with(message), "{:?}", messages(&drawn));
 }

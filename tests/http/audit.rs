@@ -33,6 +33,14 @@ const UNTOLD: &[(&str, &str)] = &[
         "it counts only once a first code is confirmed",
     ),
     (
+        "POST /api/connections/{id}/oauth/begin",
+        "the caller is sent to a provider, and has not consented yet",
+    ),
+    (
+        "POST /api/connections/oauth/finish",
+        "needs a provider: the tests of connections by consent look at its entry",
+    ),
+    (
         "POST /api/connections/test",
         "nothing is stored, and the credentials are the caller's",
     ),
@@ -375,6 +383,19 @@ async fn of_connections(calls: &mut Calls<'_>) {
         )
         .await;
     assert_eq!(made["details"]["provider"], "mail", "{made}");
+    let body = json!({"provider": "github", "credentials": {"clientId": "x", "clientSecret": SECRET}});
+    let made = calls
+        .told_with("POST /api/connections/oauth", Some(body), "connection.created")
+        .await;
+    let owner = calls.fixture.owner.clone();
+    let address = format!(
+        "/api/connections/{}/oauth/disconnect",
+        made["object"]["id"].as_str().unwrap()
+    );
+    let operation = "POST /api/connections/{id}/oauth/disconnect";
+    calls
+        .told_at(operation, &address, None, &owner, "connection.disconnected")
+        .await;
     let body = json!({"displayName": "renamed", "credentials": {"apiKey": SECRET}});
     let changed = calls
         .told_with("PATCH /api/connections/{id}", Some(body), "connection.changed")

@@ -1,10 +1,12 @@
 //! Connections and the secrets that they seed.
 
 mod changes;
+mod consent;
 mod tests;
 
 use crate::harness::{Reply, Service, User, each_database};
 use crate::sessions::{claims, switched, workspace};
+use heddle_model::access::WorkspaceRole;
 use heddle_store::secrets;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -68,6 +70,37 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 each_database! {
+    async fn members_see_what_patterns_of_their_workspace_may_use(service: Service) {
+        let ann = service.user("ann").await;
+        let made = api_key(&service, &ann, "open-ai", "sk-1").await;
+        let vic = service.member(&ann, "vic", WorkspaceRole::Viewer).await;
+        let eve = service.user("eve").await;
+        let list = async |user: &User, query: &str| {
+            let reply = service.get(&format!("/api/connections{query}")).bearer(&user.token).send().await;
+            assert_eq!(reply.status, 200, "{reply}");
+            assert!(!reply.text.contains("sk-1"), "{reply}");
+            reply.body["connections"].clone()
+        };
+        let mut whole = listed(&service, &ann).await[0].clone();
+        assert_eq!(list(&ann, "?owner=me").await, json!([whole]));
+        whole["owner"] = json!({"id": ann.id, "firstName": "ann", "lastName": "Lee"});
+        for user in [&ann, &vic] {
+            let mut shared = list(user, "?owner=workspace").await;
+            for name in ["firstName", "lastName"] {
+                assert!(shared[0]["owner"][name].is_string(), "{shared}");
+                shared[0]["owner"][name] = whole["owner"][name].clone();
+            }
+            assert_eq!(shared, json!([whole]));
+        }
+        assert_eq!(list(&vic, "").await, json!([]), "the contract's list is of one's own");
+        assert_eq!(list(&eve, "?owner=workspace").await, json!([]));
+        let refused = service.get("/api/connections?owner=all").bearer(&ann.token).send().await;
+        assert_eq!(refused.wrong_fields(), ["owner"], "{refused}");
+        // Seeing that it is there gives nobody else its fields.
+        let path = format!("/api/connections/{}", made["id"].as_str().unwrap());
+        service.get(&path).bearer(&vic.token).send().await.assert_refused(404, "NOT_FOUND");
+    }
+
     async fn a_key_is_stored_and_seeded_into_every_environment(service: Service) {
         let ann = service.user("ann").await;
         environment(&service, &ann, "staging").await;

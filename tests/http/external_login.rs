@@ -3,7 +3,7 @@
 mod browser;
 mod cheating;
 mod groups;
-mod oidc_provider;
+pub mod oidc_provider;
 mod proven;
 mod registration;
 mod several;
@@ -19,8 +19,8 @@ use oidc_provider::OidcProvider;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CLIENT_ID: &str = "heddle tests";
-const CLIENT_SECRET: &str = "a secret: with/special+characters";
+pub const CLIENT_ID: &str = "heddle tests";
+pub const CLIENT_SECRET: &str = "a secret: with/special+characters";
 const REDIRECT_URI: &str = "http://localhost/callback";
 
 /// A service with an external login at this issuer, whose clock tells the time as the provider's does.

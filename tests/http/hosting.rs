@@ -5,6 +5,7 @@ mod limits;
 mod metering;
 mod moving;
 mod suspension;
+mod tenants;
 
 use crate::document::operations;
 use crate::harness::{Database, Reply, Request, Service, User};

@@ -1,6 +1,6 @@
 //! Deployments that run by the clock, which the tests move by hand.
 
-use crate::harness::{Database, Service, each_database};
+use crate::harness::{Database, Service, chain, each_database};
 use crate::webhooks::fixture::Hook;
 use heddle_api::app::App;
 use heddle_execution::scheduler;
@@ -282,6 +282,24 @@ each_database! {
             assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
             assert_eq!(refused.body["error"]["details"][0]["path"], path);
         }
+    }
+
+    async fn a_run_by_hand_has_the_event_of_a_schedule(service: Service) {
+        let ann = service.user("ann").await;
+        let end = |start: &str| chain(&[("start", start, json!({"cron": "0 3 * * *"})), ("end", "Return", json!({"value": "{{ $trigger }}"}))]);
+        let id = service.deployed(&ann, &end("OnSchedule")).await;
+        let now = service.app.clock.now();
+        let run = service.ran(&ann, &id, &Value::Null).await;
+        let ended = service.run(&ann, &id, &run).await;
+        assert_eq!(ended["output"], json!({"scheduledAt": now, "firedAt": now}), "{ended}");
+        assert_eq!(ended["triggeredBy"], "manual");
+        // What is given counts, and other triggers are given nothing.
+        let given = json!({"scheduledAt": "2026-01-01T03:00:00.000Z"});
+        let run = service.ran(&ann, &id, &given).await;
+        assert_eq!(service.run(&ann, &id, &run).await["output"], given);
+        let other = service.deployed(&ann, &chain(&[("start", "OnManual", json!({})), ("end", "Return", json!({"value": "{{ $trigger }}"}))])).await;
+        let run = service.ran(&ann, &other, &Value::Null).await;
+        assert_eq!(service.run(&ann, &other, &run).await["output"], Value::Null);
     }
 
     async fn a_pattern_without_schedule_has_none_to_set(service: Service) {

@@ -22,6 +22,57 @@ each_database! {
         assert_eq!(deployed.status, 200, "{deployed}");
     }
 
+    async fn a_field_by_half_its_name_is_told_and_changes_nothing(service: Service) {
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &doubling()).await;
+        let deployment = service.deploy(&ann, &pattern).await;
+        let path = format!("/api/patterns/{pattern}");
+        let (deploy, execute) = (format!("{path}/deploy"), format!("/api/deployments/{deployment}/execute"));
+        for (method, path, body, field, meant) in [
+            ("POST", deploy.as_str(), json!({"nodeDefinitions": {}, "version": 1}), "version", "versionNumber"),
+            ("POST", &deploy, json!({"nodeDefinitions": {}, "environment": "x"}), "environment", "environmentId"),
+            ("POST", &execute, json!({"event": {"n": 1}}), "event", "eventData"),
+            ("POST", &execute, json!({"data": {"n": 1}}), "data", "eventData"),
+            ("POST", &execute, json!({"input": {"n": 1}}), "input", "eventData"),
+            ("POST", &execute, json!({"body": {"n": 1}}), "body", "eventData.body"),
+            ("PUT", &path, json!({"graph": doubling()}), "graph", "graphData"),
+            ("PUT", &path, json!({"nodes": [], "edges": []}), "nodes", "graphData.nodes"),
+            ("PUT", &path, json!({"name": "x", "version": 2}), "version", "versionNumber"),
+            ("POST", "/api/patterns", json!({"name": "x", "graph": doubling()}), "graph", "graphData"),
+            ("POST", "/api/patterns", json!({"name": "x", "nodes": []}), "nodes", "graphData.nodes"),
+        ] {
+            let refused = service.request(method, path).bearer(&ann.token).json(&body).send().await;
+            assert_eq!(refused.wrong_fields(), [field], "{refused}");
+            assert!(refused.text.contains(&format!("did you mean `{meant}`?")), "{refused}");
+        }
+        let read = service.get(&path).bearer(&ann.token).send().await;
+        assert_eq!(read.body["versionNumber"], 2, "nothing was saved: {read}");
+        let runs = service.get(&format!("/api/deployments/{deployment}/runs")).bearer(&ann.token).send().await;
+        assert_eq!(runs.body["meta"]["total"], 0, "nothing ran: {runs}");
+    }
+
+    async fn what_a_value_must_be_is_said_in_the_words_of_json(service: Service) {
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &doubling()).await;
+        let deploy = format!("/api/patterns/{pattern}/deploy");
+        for (method, path, body, said) in [
+            ("POST", deploy.as_str(), json!({"nodeDefinitions": []}), "`nodeDefinitions` must be an object, not an array"),
+            ("POST", &deploy, json!({"nodeDefinitions": {}, "dryRun": "yes"}), "`dryRun` must be true or false, not a string"),
+            ("POST", &deploy, json!({"nodeDefinitions": {}, "versionNumber": "hunter2"}), "`versionNumber` must be a whole number, not a string"),
+            ("POST", &deploy, json!({"nodeDefinitions": {}, "versionNumber": 1.5}), "`versionNumber` must be a whole number"),
+            ("POST", "/api/patterns", json!({"name": ["hunter2"]}), "`name` must be a string, not an array"),
+            ("POST", "/api/auth/api-keys", json!({"name": "x", "scopes": ["hunter2"]}), "`scopes[0]` must be one of `read`, `run`, `edit`, `admin`"),
+            ("GET", "/api/patterns?limit=hunter2", Value::Null, "`limit` must be a whole number"),
+            ("GET", "/api/patterns?isPublic=hunter2", Value::Null, "`isPublic` must be true or false"),
+            ("GET", "/api/runs?from=hunter2", Value::Null, "`from` must be an ISO 8601 time such as 2026-11-21T09:30:00.000Z"),
+        ] {
+            let request = service.request(method, path).bearer(&ann.token);
+            let refused = if body.is_null() { request } else { request.json(&body) }.send().await;
+            assert_eq!((refused.status, refused.body["error"]["message"].as_str()), (400, Some(said)), "{refused}");
+            assert!(!refused.text.contains("hunter2"), "it may be a secret in the wrong place: {refused}");
+        }
+    }
+
     async fn a_misspelt_field_is_told_with_the_one_that_was_meant(service: Service) {
         let ann = service.user("ann").await;
         let workspace = service.workspace_of(&ann).await;

@@ -10,3 +10,4 @@ mod parameters;
 mod records;
 mod senders;
 mod snippets;
+mod streams;

@@ -114,13 +114,27 @@ fn an_expression_that_cannot_be_compiled_is_undefined_and_kept_in_the_notes() {
 }
 
 #[test]
-fn a_circle_that_is_no_loop_ends_in_a_stub() {
+fn a_circle_is_repeated_by_a_loop() {
     let nodes = [
         node("Start", "manualTrigger", json!({})),
         node("A", "noOp", json!({})),
         node("B", "noOp", json!({})),
     ];
     let imported = imported(&workflow(&nodes, &[("Start", "A"), ("A", "B"), ("B", "A")]));
+    assert_eq!(node_of(&imported, "repeat-a")["type"], "Loop");
+    assert!(says(&imported, "cycle"));
+    assert_eq!(imported.report.summary.stub, 0);
+}
+
+#[test]
+fn a_circle_with_two_entries_ends_in_a_stub() {
+    let nodes = [
+        node("Start", "manualTrigger", json!({})),
+        node("A", "noOp", json!({})),
+        node("B", "noOp", json!({})),
+    ];
+    let edges = [("Start", "A"), ("Start", "B"), ("A", "B"), ("B", "A")];
+    let imported = imported(&workflow(&nodes, &edges));
     assert_eq!(node_of(&imported, "to-a")["type"], "NotImported");
     assert!(says(&imported, "cycle"));
 }

@@ -26,6 +26,7 @@ mod moving;
 mod needs;
 mod nginx;
 mod outage;
+mod patterns_as_files;
 mod poison;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;

@@ -28,6 +28,7 @@ mod mail_in_connectors;
 mod mariadb;
 #[path = "../shared/needs.rs"]
 mod needs;
+mod pairing;
 mod patterns;
 mod peers;
 mod plans;

@@ -59,7 +59,10 @@ fn logs(expected: &[Log], actual: &[LogLine]) -> Option<String> {
             && Some(&expected.node) == actual.node_id.as_ref()
             && text_matches(&expected.message, &actual.message)
     };
-    if expected.len() == actual.len() && expected.iter().zip(actual).all(agrees) {
+    // How often an expression is evaluated is not what the reference is about.
+    let is_told = |line: &&LogLine| !line.message.starts_with("An expression gave nothing: ");
+    let actual: Vec<&LogLine> = actual.iter().filter(is_told).collect();
+    if expected.len() == actual.len() && expected.iter().zip(actual.iter().copied()).all(agrees) {
         return None;
     }
     Some(format!("logs: expected {expected:#?}\nthe run gave {actual:#?}"))

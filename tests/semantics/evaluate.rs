@@ -8,6 +8,7 @@ use crate::graph::{Case, OnError};
 use crate::js::{Js, OPEN};
 use crate::names::Surroundings;
 use crate::nodes::{Failure, Outcome, execute};
+use crate::pairing::Origins;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// What can be seen of a run.
@@ -70,8 +71,8 @@ pub struct Frame {
     /// What nodes last emitted: the frame's own and those of the frames within it.
     pub outputs: HashMap<NodeId, Js>,
     pub error: Option<Js>,
-    /// For output ports of nodes with `each`: the index of the element that each of theirs came from.
-    pub origins: HashMap<(NodeId, usize), Vec<usize>>,
+    /// For output ports: where their elements came from, as far as their nodes say.
+    pub origins: HashMap<(NodeId, usize), Origins>,
 }
 
 /// A loop or block that is under way.
@@ -115,13 +116,15 @@ struct Attempt {
 pub struct Run<'a> {
     pub graph: FlatGraph<'a>,
     pub event: Js,
+    /// Whether what an expression throws is `undefined`.
+    pub lenient: bool,
     pub frames: Vec<Frame>,
     queue: VecDeque<(FrameId, NodeId)>,
     /// Cases have at most one.
     waiting: Option<Waiting>,
     loops: HashMap<(FrameId, NodeId), Iterations>,
-    /// Value of a Merge in mode `first`: that of the edge that made it ready.
-    first_values: HashMap<(FrameId, NodeId), Js>,
+    /// Of a Merge in mode `first`: the edge that made it ready, and its value.
+    pub first_values: HashMap<(FrameId, NodeId), (usize, Js)>,
     expected: Expected,
 }
 
@@ -130,6 +133,7 @@ pub fn evaluate(case: &Case) -> Option<Expected> {
     let graph = flatten(case);
     let mut run = Run {
         event: Js::from_json(&case.event),
+        lenient: case.lenient,
         frames: Vec::new(),
         queue: VecDeque::new(),
         waiting: None,
@@ -285,6 +289,12 @@ impl Run<'_> {
         self.keep_logs(&flat.id, logs);
         match outcome? {
             Ok(Outcome::Emit(emission)) => self.complete(frame, node, execution, emission),
+            Ok(Outcome::EmitFrom(emission, origins)) => {
+                for (port, origins) in origins {
+                    self.frames[frame].origins.insert((node, port), origins);
+                }
+                self.complete(frame, node, execution, emission)
+            }
             // A Return of a composite is how its value gets out.
             Ok(Outcome::Return(value)) if !flat.prefix.is_empty() => {
                 self.complete(frame, node, execution, Emission::from([(0, value)]))
@@ -363,7 +373,7 @@ impl Run<'_> {
             let outcome = execute(kind, &self.graph, &names, &mut logs);
             self.keep_logs(&flat.id, logs);
             let emission = match outcome? {
-                Ok(Outcome::Emit(emission)) => {
+                Ok(Outcome::Emit(emission) | Outcome::EmitFrom(emission, _)) => {
                     self.note_emission(node, own, &emission);
                     emission
                 }
@@ -398,8 +408,9 @@ impl Run<'_> {
         }
         for (index, emission) in emissions.into_iter().enumerate() {
             for (port, value) in emission {
-                let origins = self.frames[frame].origins.entry((node, port)).or_default();
-                origins.push(index);
+                let origins = self.frames[frame].origins.entry((node, port));
+                let origins = origins.or_insert_with(|| Some(vec![Vec::new()]));
+                origins.as_mut().unwrap()[0].push(Some(index));
                 ports.entry(port).or_default().push(value);
             }
         }
@@ -676,7 +687,8 @@ impl Run<'_> {
         if any_live && (all_settled || target.first) {
             state.queued.insert(edge.target);
             if let (true, Some(value)) = (target.first, value) {
-                self.first_values.insert((frame, edge.target), value);
+                self.first_values
+                    .insert((frame, edge.target), (edge.index, value));
             }
             ready.insert(edge.target);
         } else if all_settled && !any_live {
@@ -773,6 +785,14 @@ impl Run<'_> {
 
     fn end_foreach(&mut self, frame: FrameId, node: NodeId) -> Result<(), Stop> {
         let iterations = self.loops.remove(&(frame, node)).unwrap();
+        let count = iterations.results.len();
+        if let Js::Array(input) = self.input(frame, node) {
+            // Its items are those of its input if there are as many.
+            let numbered = iterations.results.iter().enumerate();
+            let live = numbered.filter(|(_, result)| result.is_some() && input.len() == count);
+            let origins = live.map(|(index, _)| Some(index)).collect();
+            self.frames[frame].origins.insert((node, 1), Some(vec![origins]));
+        }
         let results = iterations.results.into_iter().flatten().collect();
         self.complete(
             frame,
@@ -798,7 +818,9 @@ impl Run<'_> {
         let goes_on = match condition.evaluate(&names) {
             Ok(holds) => holds.truthy() && index < *iterations_max,
             Err(Stop::Open) => return Err(Stop::Open),
-            Err(Stop::Throws) => return self.fail(frame, node, execution, &Failure::expression()),
+            Err(Stop::Throws | Stop::Unpaired) => {
+                return self.fail(frame, node, execution, &Failure::expression());
+            }
         };
         if !goes_on {
             self.loops.remove(&(frame, node));
@@ -811,7 +833,7 @@ impl Run<'_> {
     /// `$input`: the value of the only wired port, or an object by port name.
     fn input(&self, frame: FrameId, node: NodeId) -> Js {
         let flat = &self.graph.nodes[node];
-        if let Some(value) = self.first_values.get(&(frame, node)) {
+        if let Some((_, value)) = self.first_values.get(&(frame, node)) {
             return if flat.collects {
                 Js::Array(vec![value.clone()])
             } else {

@@ -71,6 +71,8 @@ pub enum Name {
 pub enum Stop {
     /// It throws.
     Throws,
+    /// An item was asked for that belongs to no other: also where expressions may fail.
+    Unpaired,
     /// Its value depends on something that the documents leave open.
     Open,
 }
@@ -78,9 +80,19 @@ pub enum Stop {
 /// What names stand for.
 pub trait Names {
     fn value(&self, name: &Name) -> Result<Js, Stop>;
+    /// Whether what an expression throws is `undefined`.
+    fn are_lenient(&self) -> bool;
 }
 
 impl Expression {
+    /// The value of a whole expression.
+    pub fn whole(&self, names: &dyn Names) -> Result<Js, Stop> {
+        match self.evaluate(names) {
+            Err(Stop::Throws) if names.are_lenient() => Ok(Js::Undefined),
+            other => other,
+        }
+    }
+
     pub fn evaluate(&self, names: &dyn Names) -> Result<Js, Stop> {
         Ok(match self {
             Expression::Undefined => Js::Undefined,

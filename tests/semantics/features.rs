@@ -32,6 +32,7 @@ pub const REQUIRED: &[(&str, u64)] = &[
     ("switch with all", 50),
     ("skipped nodes", 200),
     ("logged", 200),
+    ("lenient", 400),
 ];
 
 /// Features of a case, by what was executed.
@@ -82,6 +83,7 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
             out.insert("run failed past a caught error");
         }
     }
+    out.extend(case.lenient.then_some("lenient"));
     out.extend(expected.error.is_some().then_some("run failed"));
     out.extend(expected.output.is_some().then_some("returned"));
     out.extend((!expected.logs.is_empty()).then_some("logged"));

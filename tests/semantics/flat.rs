@@ -36,8 +36,6 @@ pub struct FlatNode<'a> {
     pub first: bool,
     /// Merge: the input is always an array.
     pub collects: bool,
-    /// What leaves is what came.
-    pub passes: bool,
     /// The loop or block in whose body it is.
     pub scope: Option<usize>,
 }
@@ -121,7 +119,6 @@ pub fn flatten(case: &Case) -> FlatGraph<'_> {
             .port
             .as_ref()
             .map_or(first, |name| port_index(&node.outputs, name));
-        node.passes = false;
         node.pin = Some((port, Js::from_json(&pin.value)));
     }
     let trigger = flat.index(&case.trigger);
@@ -271,15 +268,6 @@ fn flat_node<'a>(
         repeats: matches!(node.kind, Kind::Loop { .. }),
         first: matches!(node.kind, Kind::Merge(Merge::First)) && !node.disabled,
         collects: matches!(node.kind, Kind::Merge(_)) && !node.disabled,
-        passes: node.disabled
-            || matches!(
-                node.kind,
-                Kind::NoOp
-                    | Kind::Log { .. }
-                    | Kind::If(_)
-                    | Kind::SwitchEquals { .. }
-                    | Kind::SwitchWhen { .. }
-            ),
         scope: None,
     }
 }

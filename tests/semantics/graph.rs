@@ -12,6 +12,8 @@ pub struct Case {
     pub trigger: String,
     pub event: Value,
     pub pins: Vec<Pin>,
+    /// Whether what an expression throws is `undefined`.
+    pub lenient: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -146,11 +148,11 @@ impl Parameter {
     pub fn evaluate(&self, names: &dyn Names) -> Result<Js, Stop> {
         Ok(match self {
             Parameter::Json(value) => Js::from_json(value),
-            Parameter::Expression(expression) => expression.evaluate(names)?,
+            Parameter::Expression(expression) => expression.whole(names)?,
             Parameter::Text(texts, expressions) => {
                 let mut out = texts[0].clone();
                 for (expression, text) in expressions.iter().zip(&texts[1..]) {
-                    out += &expression.evaluate(names)?.among_text();
+                    out += &expression.whole(names)?.among_text();
                     out += text;
                 }
                 Js::String(out)
@@ -232,10 +234,19 @@ impl Case {
         self.pins.iter().map(|p| (p.node.clone(), pin(p))).collect()
     }
 
+    /// The graph with its settings.
+    pub fn graph_json(&self) -> Value {
+        let mut graph = self.graph.to_json();
+        if self.lenient {
+            graph["settings"] = json!({"expressions": "lenient"});
+        }
+        graph
+    }
+
     /// All that is needed to repeat the case by hand.
     pub fn to_json(&self) -> Value {
         json!({
-            "graph": self.graph.to_json(),
+            "graph": self.graph_json(),
             "nodeDefinitions": self.definitions_json(),
             "trigger": self.trigger,
             "eventData": self.event,

@@ -15,6 +15,7 @@ mod graph;
 mod js;
 mod names;
 mod nodes;
+mod pairing;
 mod shrink;
 mod terms;
 
@@ -140,7 +141,7 @@ fn judge(runtime: &Runtime, executor: &tokio::runtime::Runtime, case: &Case) -> 
         pinned_nodes: case.pins_json(),
         ..Options::default()
     };
-    let compiled = heddle_compiler::compile(&case.graph.to_json(), &case.definitions_json(), &options);
+    let compiled = heddle_compiler::compile(&case.graph_json(), &case.definitions_json(), &options);
     let Some(artifact) = compiled.artifact else {
         let errors = compiled
             .diagnostics

@@ -3,6 +3,7 @@
 use crate::evaluate::{FrameId, NodeId, Run};
 use crate::expression::{Name, Names, Stop};
 use crate::js::Js;
+use crate::pairing::element_of;
 
 /// A node about to evaluate its parameters.
 #[derive(Clone)]
@@ -14,6 +15,8 @@ pub struct Surroundings<'r> {
     item: Js,
     /// `None` outside loops and items.
     index: Option<usize>,
+    /// Whether a parameter is evaluated for an item.
+    is_per_item: bool,
     /// With `each`: the index of the element.
     element: Option<usize>,
 }
@@ -32,6 +35,7 @@ impl<'r> Surroundings<'r> {
             input,
             item: around.item.clone(),
             index: around.has_item.then_some(around.index),
+            is_per_item: false,
             element: None,
         }
     }
@@ -41,6 +45,7 @@ impl<'r> Surroundings<'r> {
         Surroundings {
             item,
             index: Some(index),
+            is_per_item: true,
             ..self.clone()
         }
     }
@@ -73,33 +78,32 @@ impl<'r> Surroundings<'r> {
 
     /// `$("Label").item`
     fn item_of(&self, node: NodeId) -> Result<Js, Stop> {
-        match (self.output(node), self.element) {
-            (Js::Array(_), Some(index)) => self.ancestor_element(index, node).ok_or(Stop::Throws),
-            (Js::Array(_), None) if self.run.frames[self.frame].owner.is_some() => Err(Stop::Open),
-            (Js::Array(_), None) => Err(Stop::Throws),
-            (output, _) => Ok(output),
+        let output = self.output(node);
+        let Js::Array(elements) = &output else {
+            return Ok(output);
+        };
+        let found = match self.current_element() {
+            Some(element) => element_of(self.run, self.frame, self.node, element, node)?,
+            None => None,
+        };
+        match (found, &elements[..]) {
+            (Some(found), _) => Ok(found),
+            (None, _) if self.run.frames[self.frame].owner.is_some() => Err(Stop::Open),
+            (None, [only]) => Ok(only.clone()),
+            (None, _) => Err(Stop::Unpaired),
         }
     }
 
-    /// The element of `ancestor`'s output from which an element of the input descends: through nodes with `each`
-    /// and nodes that pass their input on, as long as they have one edge each.
-    fn ancestor_element(&self, index: usize, ancestor: NodeId) -> Option<Js> {
-        let Run { graph, frames, .. } = self.run;
-        let frame = &frames[self.frame];
-        let (mut node, mut index) = (self.node, index);
-        loop {
-            let incoming: Vec<_> = graph.incoming(node).collect();
-            let [edge] = incoming[..] else { return None };
-            if edge.source == ancestor {
-                return frame.edges.get(&edge.index)?.as_ref()?.get(&index.to_string());
+    /// What the execution is about: an element, or (`Some(None)`) all that came.
+    #[expect(clippy::option_option, reason = "nothing, the whole, or an element")]
+    fn current_element(&self) -> Option<Option<usize>> {
+        match (&self.input, self.element, self.index) {
+            (_, Some(element), _) => Some(Some(element)),
+            (Js::Array(elements), _, Some(index)) if self.is_per_item => {
+                (elements.get(index) == Some(&self.item)).then_some(Some(index))
             }
-            let source = &graph.nodes[edge.source];
-            if let Some(origins) = frame.origins.get(&(edge.source, edge.source_port)) {
-                index = origins[index];
-            } else if !source.passes {
-                return None;
-            }
-            node = edge.source;
+            (Js::Array(_), ..) => None,
+            _ => Some(None),
         }
     }
 
@@ -126,5 +130,9 @@ impl Names for Surroundings<'_> {
             Name::LabelItem(_, id) => self.item_of(self.node_named(id))?,
             Name::Node(id) | Name::Label(_, id) => self.output(self.node_named(id)),
         })
+    }
+
+    fn are_lenient(&self) -> bool {
+        self.run.lenient
     }
 }

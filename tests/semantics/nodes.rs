@@ -5,12 +5,15 @@ use crate::flat::FlatGraph;
 use crate::graph::{Definition, Kind, Merge, Parameter, definition};
 use crate::js::{Js, OPEN};
 use crate::names::Surroundings;
+use crate::pairing::{Origins, in_order};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub enum Outcome {
     /// Values by output port.
     Emit(BTreeMap<usize, Js>),
+    /// The same, with where their elements come from.
+    EmitFrom(BTreeMap<usize, Js>, Vec<(usize, Origins)>),
     Return(Js),
     /// ForEach: items and how many at a time.
     Iterate(Vec<Js>, usize),
@@ -57,7 +60,7 @@ enum Trouble {
 impl From<Stop> for Trouble {
     fn from(stop: Stop) -> Trouble {
         match stop {
-            Stop::Throws => Trouble::Failed(Failure::expression()),
+            Stop::Throws | Stop::Unpaired => Trouble::Failed(Failure::expression()),
             Stop::Open => Trouble::Open,
         }
     }
@@ -133,7 +136,10 @@ fn outcome(
             let holds = |case: &(String, Parameter)| Ok(case.1.evaluate(names)?.truthy());
             switch(cases.iter().map(holds), *all, input)?
         }
-        Kind::Merge(mode) => emit(0, merge(mode, input)?),
+        Kind::Merge(mode) => {
+            let origins = merged_from(mode, &input);
+            Outcome::EmitFrom(BTreeMap::from([(0, merge(mode, input)?)]), origins)
+        }
         Kind::ForEach {
             items,
             concurrency,
@@ -158,15 +164,24 @@ fn outcome(
         Kind::Return(Some(value)) => Outcome::Return(value.evaluate(names)?),
         Kind::Filter { condition, items } => {
             let (mut kept, mut rejected) = (Vec::new(), Vec::new());
+            let (mut kept_from, mut rejected_from) = (Vec::new(), Vec::new());
             for (index, item) in array(items, names)?.into_iter().enumerate() {
                 let holds = condition.evaluate(&names.for_item(item.clone(), index))?.truthy();
                 if holds {
-                    kept.push(item)
+                    kept.push(item);
+                    kept_from.push(Some(index));
                 } else {
-                    rejected.push(item)
+                    rejected.push(item);
+                    rejected_from.push(Some(index));
                 }
             }
-            Outcome::Emit(BTreeMap::from([(0, Js::Array(kept)), (1, Js::Array(rejected))]))
+            let origins = [(0, kept_from), (1, rejected_from)];
+            let origins = origins.into_iter();
+            let origins = origins.filter_map(|(port, from)| Some((port, of_input(from, items, names)?)));
+            Outcome::EmitFrom(
+                BTreeMap::from([(0, Js::Array(kept)), (1, Js::Array(rejected))]),
+                origins.collect(),
+            )
         }
         Kind::Log { level, message } => {
             logs.push((level, message.evaluate(names)?.among_text()));
@@ -179,13 +194,25 @@ fn outcome(
             if count < 0.0 || count.fract() != 0.0 {
                 return Err(Trouble::Open);
             }
-            let items = array(&None, names)?
-                .into_iter()
+            let items = array(&None, names)?.into_iter().enumerate();
+            let (from, items): (Vec<_>, Vec<_>) = items
                 .skip(*offset)
-                .take(count as usize);
-            emit(0, Js::Array(items.collect()))
+                .take(count as usize)
+                .map(|(index, item)| (Some(index), item))
+                .unzip();
+            Outcome::EmitFrom(
+                BTreeMap::from([(0, Js::Array(items))]),
+                vec![(0, Some(vec![from]))],
+            )
         }
-        Kind::Flatten { depth } => emit(0, Js::Array(flattened(array(&None, names)?, *depth))),
+        Kind::Flatten { depth } => {
+            let (mut all, mut from) = (Vec::new(), Vec::new());
+            for (index, item) in array(&None, names)?.into_iter().enumerate() {
+                all.extend(flattened(vec![item], *depth));
+                from.resize(all.len(), Some(index));
+            }
+            Outcome::EmitFrom(BTreeMap::from([(0, Js::Array(all))]), vec![(0, Some(vec![from]))])
+        }
         Kind::Defined(name) => match definition(graph.definitions, name) {
             Definition::Expression(_, outputs) => {
                 let values = outputs
@@ -201,6 +228,56 @@ fn outcome(
 
 fn emit(port: usize, value: Js) -> Outcome {
     Outcome::Emit(BTreeMap::from([(port, value)]))
+}
+
+/// Origins in the input, if the items are the input's own: of an equal list that is written as a parameter, the documents
+/// don't say. Without a list as input there is nothing to say: all is of the one item.
+fn of_input(
+    from: Vec<Option<usize>>,
+    items: &Option<Parameter>,
+    names: &Surroundings<'_>,
+) -> Option<Origins> {
+    if !matches!(names.input, Js::Array(_)) {
+        return None;
+    }
+    let given = items.as_ref().and_then(|items| items.evaluate(names).ok());
+    Some(match given.filter(|items| !items.is_nullish()) {
+        None => Some(vec![from]),
+        Some(items) if items == names.input => None,
+        Some(_) => Some(vec![Vec::new()]),
+    })
+}
+
+/// Where the elements of merged lists come from.
+fn merged_from(mode: &Merge, input: &Js) -> Vec<(usize, Origins)> {
+    let Js::Array(values) = input else {
+        unreachable!("a Merge collects")
+    };
+    let lengths = values.iter().map(|value| match value {
+        Js::Array(elements) => elements.len(),
+        _ => 1,
+    });
+    let lengths: Vec<usize> = lengths.collect();
+    let origins = match mode {
+        Merge::First | Merge::Combine => return Vec::new(),
+        Merge::Zip => {
+            let shortest = lengths.iter().min().copied().unwrap_or(0);
+            Some(lengths.iter().map(|_| in_order(shortest)).collect())
+        }
+        Merge::Append => {
+            let list = |own: usize| {
+                let parts = lengths.iter().enumerate();
+                let part = |(list, length): (usize, &usize)| match list == own {
+                    true => in_order(*length),
+                    false => vec![None; *length],
+                };
+                parts.flat_map(part).collect()
+            };
+            Some((0..lengths.len()).map(list).collect())
+        }
+        Merge::Join { .. } => None,
+    };
+    vec![(0, origins)]
 }
 
 /// A parameter `items`, or else the input, which has to be an array.

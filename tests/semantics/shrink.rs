@@ -43,6 +43,7 @@ fn candidates(case: &Case) -> Vec<Case> {
     for index in 0..case.pins.len() {
         offer(&|case| drop(case.pins.remove(index)));
     }
+    offer(&|case| case.lenient = false);
     offer(&|case| case.event = Value::Null);
     offer(&|case| case.event = json!({}));
     if let Value::Object(fields) = &case.event {

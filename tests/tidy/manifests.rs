@@ -84,10 +84,12 @@ const ARROWS: &[(&str, &[&str])] = &[
             "import",
             "node-stdlib/catalogue",
             "node-stdlib/contract",
+            "remote",
             "runtime",
         ],
     ),
     ("import", &["compiler"]),
+    ("remote", &["node-stdlib/catalogue"]),
     ("fuzz", &[]),
 ];
 

@@ -40,6 +40,7 @@ const HOLDERS: &[&str] = &[
 const PUBLIC: &[(&str, &str)] = &[
     ("AcceptedRow.key", "an idempotency key"),
     ("AskedEffect.key", "the name of a result in the journal"),
+    ("Bearer.0", "the address at which a provider's tokens are revoked"),
     ("CallContext.key", "an idempotency key"),
     ("Collector.secrets", "names"),
     ("DemoAccount.password", "the demo's, which everybody knows"),
@@ -58,6 +59,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("LeftRow.parent_key", "the name of a result in the journal"),
     ("ListedKeyValue.key", "a name that a pattern chooses"),
     ("ListedValueRow.key", "a name that a pattern chooses"),
+    ("NoToken.0", "why there is none"),
     ("Manifest.key", "encrypted"),
     ("Missing.secrets", "names"),
     ("NeededRights.secrets", "names"),

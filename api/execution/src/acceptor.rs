@@ -1,6 +1,7 @@
 //! Accepting: events that come at the same time are stored by one statement, and only then acknowledged. A run that
-//! nobody outside can notice may have begun, or ended, by then.
+//! nobody outside can notice may have begun, or ended, by then. Small ones don't wait for others' large ones.
 
+use crate::answer_stream::{Beginning, Begun};
 use crate::backlog::Backlog;
 use crate::dispatcher::Dispatcher;
 use crate::early::{self, Early};
@@ -21,7 +22,8 @@ use heddle_model::status::Phase;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::{self, AcceptedRow, KeyRow};
-use heddle_store::{Failed, Store, StoreError};
+use heddle_store::turns::Turns;
+use heddle_store::{Failed, Load, Store, StoreError};
 use metrics::counter;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,17 +54,37 @@ pub enum Accepted {
 pub struct Ticket {
     pub run_id: RunId,
     end: End,
+    beginning: Option<Beginning>,
 }
 
 impl Ticket {
+    /// Waits for the run's answer: its end, or what it streams before.
+    pub async fn answer(mut self) -> Result<Answer, ServiceError> {
+        if let Some(beginning) = self.beginning.take() {
+            // What has begun comes first: a run that streams may have ended by now.
+            tokio::select! {
+                biased;
+                Ok(begun) = beginning => return Ok(Answer::Begun(begun, self)),
+                _ = live::wait(self.end.clone()) => {}
+            }
+        }
+        self.ended().await.map(Answer::Whole)
+    }
+
     /// Waits for the run's end, which is stored by then. Dropping this stops nothing.
     pub async fn ended(self) -> Result<Arc<Ended>, ServiceError> {
-        let ended = live::wait(self.end).await;
+        let Ticket {
+            run_id,
+            end,
+            beginning,
+        } = self;
+        // Nobody reads what it streams, which would wait for room otherwise.
+        drop(beginning);
+        let ended = live::wait(end).await;
         ended.ok_or_else(|| {
             let message = format!(
-                "The run {} was accepted, but its end can't be reported here: the service is stopping, or \
-                    could not store it. The run continues; look it up by its id.",
-                self.run_id
+                "The run {run_id} was accepted, but its end can't be reported here: the service is stopping, or \
+                    could not store it. The run continues; look it up by its id."
             );
             Code::Unavailable.with(message)
         })
@@ -74,10 +96,20 @@ impl Ticket {
     }
 }
 
+/// How a run answers whoever waits for it.
+#[derive(Debug)]
+pub enum Answer {
+    /// By its end.
+    Whole(Arc<Ended>),
+    /// Piece by piece, until it ends.
+    Begun(Begun, Ticket),
+}
+
 /// A run that waits to be stored.
 struct Waiting {
     /// Until it is on its way to the database.
     row: Option<AcceptedRow>,
+    load: Load,
     key: Option<(String, String)>,
     run: Run,
     stage: Stage,
@@ -233,6 +265,7 @@ impl Acceptor {
             run.event.leave();
         }
         Waiting {
+            load: load(&row, &run),
             row: Some(row),
             key,
             run,
@@ -264,6 +297,7 @@ impl Acceptor {
         };
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting {
+            load: load(&row, &run),
             row: Some(row),
             key,
             run,
@@ -322,30 +356,36 @@ fn row(run: &Run, key: Option<(String, String)>) -> AcceptedRow {
     }
 }
 
+fn load(row: &AcceptedRow, run: &Run) -> Load {
+    Load::of(Some(run.deployment.owner), row.bytes())
+}
+
 /// Which run each key of the group belongs to.
 type Keys = HashMap<(String, String), RunId>;
 
 /// Stores what is accepted, a group at a time, until the acceptor has gone.
 async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
+    // What a deployment's senders have sent is stored in that order.
+    let mut turns = Turns::new(GROUP_MAX);
     // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
     let mut held_back: Vec<Waiting> = Vec::new();
     loop {
         group.append(&mut held_back);
-        if group.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
+        if group.is_empty() && turns.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
             return;
         }
-        while group.len() < GROUP_MAX {
-            let Ok(next) = waiting.try_recv() else { break };
+        while let Ok(next) = waiting.try_recv() {
             group.push(next);
         }
+        let load = turns.group(&mut group, |it: &Waiting| (it.load, it.run.deployment.id));
         let mut keys = HashSet::new();
         held_back = group
             .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
             .collect();
         let owner = parts.lease.owner();
         let server = (&owner, parts.lease.executes());
-        let stored = store_group(&parts.store, parts.clock.now(), server, &mut group).await;
+        let stored = store_group(&parts.store, parts.clock.now(), server, (load, &mut group)).await;
         if stored.is_err() {
             parts.lease.look();
         }
@@ -383,6 +423,7 @@ fn settle(parts: &Parts, it: Waiting, stored: &Result<Keys, StoreError>) {
     let ticket = Ticket {
         run_id: run.id,
         end: run.live.watch(),
+        beginning: run.offer_stream(),
     };
     tail.accepted(&run);
     if !matches!(stage, Stage::Due) {
@@ -407,16 +448,16 @@ async fn store_group(
     store: &Store,
     now: Timestamp,
     (server, executes): (&Arc<str>, bool),
-    group: &mut [Waiting],
+    (load, group): (Load, &mut [Waiting]),
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
     if !store.is_shared() && executes && rows.iter().all(|row| row.key.is_none()) {
-        runs::accept_alone(store, server, rows).await?;
+        runs::accept_alone(store, server, (load, rows)).await?;
         return Ok(Keys::new());
     }
     let server = server.clone();
     store
-        .write(move |db| {
+        .write_sized(load, move |db| {
             Box::pin(async move {
                 let keys: Vec<KeyRow> = rows
                     .iter()

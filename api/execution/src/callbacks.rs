@@ -10,7 +10,7 @@ use heddle_store::runs::journal::{self, Kept};
 use heddle_store::runs::listing;
 use heddle_store::runs::waiting::{self, Filter, WaitingRow};
 use heddle_store::vault::Vault;
-use heddle_store::{Db, Store, StoreError};
+use heddle_store::{Db, Load, Store, StoreError};
 use hmac::digest::{Key, KeyInit};
 use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretString};
@@ -118,9 +118,12 @@ impl Callbacks {
     /// may come before the run is there; then it waits for the run.
     pub async fn call_back(&self, run: RunId, place: String, event: String) -> Result<Value, ServiceError> {
         let now_ms = self.clock.now().millis();
+        let load = Load::of(None, event.len());
         let found = self
             .store
-            .write(move |db| Box::pin(async move { call_back(db, run, &place, &event, now_ms).await }))
+            .write_sized(load, move |db| {
+                Box::pin(async move { call_back(db, run, &place, &event, now_ms).await })
+            })
             .await?;
         self.told(found)
     }
@@ -134,7 +137,8 @@ impl Callbacks {
         event: String,
     ) -> Result<Value, ServiceError> {
         let now_ms = self.clock.now().millis();
-        let write = self.store.write(move |db| {
+        let load = Load::of(Some(editor.user()), event.len());
+        let write = self.store.write_sized(load, move |db| {
             Box::pin(async move {
                 if listing::visible(db, &editor, deployment, run).await?.is_none() {
                     return Ok(Found::Nothing);
@@ -198,7 +202,7 @@ fn called_before() -> ServiceError {
 }
 
 fn over() -> ServiceError {
-    Code::Gone.with("Nothing is waiting for this call any more.")
+    Code::Gone.with("Nothing is waiting for this call any longer.")
 }
 
 /// A page of the callbacks that runs wait for.

@@ -1,12 +1,11 @@
 //! The connections that a tenant's runs may open: those of its workspace, or of its user outside of workspaces.
 //! Each is read and decrypted when an effect needs it, so that a deleted one is gone with the next effect.
 
-use heddle_model::error::chain;
+use crate::consents::{CONSENTED, Consents, unavailable};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{Connection, ConnectionError, ConnectionFuture, Connections};
 use heddle_store::vault::Vault;
 use heddle_store::{Store, connections};
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ pub(crate) struct TenantConnections {
     pub store: Store,
     pub vault: Arc<Vault>,
     pub tenant: Tenant,
+    pub consents: Consents,
 }
 
 impl fmt::Debug for TenantConnections {
@@ -23,19 +23,19 @@ impl fmt::Debug for TenantConnections {
     }
 }
 
-fn unavailable(error: impl Error + Send + Sync + 'static) -> ConnectionError {
-    tracing::error!(error = %chain(&error), "A connection can't be opened");
-    ConnectionError::Unavailable(Arc::new(error))
-}
-
 impl Connections for TenantConnections {
     fn open(&self, reference: String) -> ConnectionFuture {
         let (store, vault, tenant) = (self.store.clone(), self.vault.clone(), self.tenant);
+        let consents = self.consents.clone();
         Box::pin(async move {
             let mut reader = store.reader().await.map_err(unavailable)?;
             let opened = connections::open(&mut reader.db(), &vault, tenant, &reference).await;
             let opened = opened.map_err(unavailable)?;
             let opened = opened.ok_or(ConnectionError::Missing)?;
+            drop(reader);
+            if opened.row.kind == CONSENTED {
+                return consents.connection(opened).await;
+            }
             Ok(Connection {
                 id: opened.row.id.to_string(),
                 name: opened.row.display_name,

@@ -32,7 +32,7 @@ use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
 use heddle_store::workspaces::{self, Hold};
-use heddle_store::{Db, Store, audit, endpoints, hosting, patterns, runs, schedules};
+use heddle_store::{Db, Load, Store, audit, endpoints, hosting, patterns, runs, schedules};
 use plan::Planner;
 use ready::{Maker, Ready, no_environment};
 use std::sync::Arc;
@@ -243,8 +243,9 @@ impl Deployer {
     /// Stores a deployment with its module, endpoints and schedules; gives it as it is stored.
     async fn put(&self, editor: Editor, ready: Ready, action: Action) -> Result<DeploymentRow, ServiceError> {
         let (quotas, vault) = (self.quotas, self.vault.clone());
+        let load = Load::of(Some(editor.user()), ready.wasm.len());
         self.store
-            .write(move |db| {
+            .write_sized(load, move |db| {
                 Box::pin(async move {
                     hosting::hold_running(db, &editor).await?;
                     let (mut new, manifest) = (ready.row, ready.manifest);

@@ -132,6 +132,13 @@ impl ActiveDeployment {
         found.map(|(_, webhook)| webhook)
     }
 
+    /// Whether what starts a run by hand, for which no trigger is named, is a schedule.
+    pub fn starts_by_schedule(&self) -> bool {
+        let first = self.manifest().triggers.first();
+        self.trigger(Start::Manual).is_none()
+            && first.is_some_and(|first| first.node_type == Start::Schedule.type_name())
+    }
+
     /// The first trigger whose runs are started by this.
     pub fn trigger(&self, start: Start) -> Option<&Trigger> {
         self.manifest()

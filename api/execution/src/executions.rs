@@ -5,6 +5,7 @@ use crate::budget::Budget;
 use crate::callbacks::WaitingPage;
 use crate::compile::{Compiled, Finding, Renamed, Sources, Validation, Wanted};
 use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
+use crate::consents::Consents;
 use crate::deploy::{DeployError, DeployRequest, Plan};
 use crate::deployment::ActiveDeployment;
 use crate::environments::Environments;
@@ -131,6 +132,11 @@ impl Executions {
     /// What environments give to runs, for those who change them.
     pub fn environments(&self) -> &Environments {
         &self.0.base.environments
+    }
+
+    /// Connections that a person consents to.
+    pub fn consents(&self) -> &Consents {
+        &self.0.consents
     }
 
     /// What runs do, as it happens.

@@ -297,7 +297,7 @@ impl Executor {
             replay: None,
             calls: may("call").then(|| self.calls.of_run(run)),
             callbacks,
-            services: self.services.of_run(&run.deployment, run.id),
+            services: self.services.of_run(run),
             watcher: None,
             on_wait: (!rights.effects.is_empty()).then(|| self.tail.on_wait(run)),
             is_contained: false,

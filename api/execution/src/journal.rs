@@ -1,5 +1,5 @@
-//! The journals of runs: entries of all runs together are stored in groups, in the order in which they came. A run
-//! that starts again is given what its journal holds.
+//! The journals of runs: entries of all runs together are stored in groups, those of each run in the order in which they came. A
+//! run that starts again is given what its journal holds.
 
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
@@ -7,10 +7,11 @@ use crate::run::Run;
 use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::{ServiceError, chain};
-use heddle_model::ids::RunId;
+use heddle_model::ids::{RunId, UserId};
 use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal};
 use heddle_store::runs::journal::{self, EntryRow};
-use heddle_store::{Db, Store, StoreError};
+use heddle_store::turns::Turns;
+use heddle_store::{Db, Load, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ type Stored = Result<HashSet<RunId>, JournalError>;
 
 struct Batch {
     rows: Vec<EntryRow>,
+    load: Load,
     run: RunId,
     stored: oneshot::Sender<Result<(), JournalError>>,
 }
@@ -73,6 +75,7 @@ impl Journals {
             clock: self.clock.clone(),
             run: run.id,
             owner: run.owner.clone(),
+            user: run.deployment.owner,
             started_at_ms,
             is_used: AtomicBool::new(began_at_ms.is_some()),
         });
@@ -90,13 +93,21 @@ impl Journals {
 
 async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
-    while batches.recv_many(&mut group, GROUP_MAX).await > 0 {
+    let mut turns = Turns::new(GROUP_MAX);
+    loop {
+        if turns.is_empty() && batches.recv_many(&mut group, GROUP_MAX).await == 0 {
+            return;
+        }
+        while let Ok(next) = batches.try_recv() {
+            group.push(next);
+        }
+        let load = turns.group(&mut group, |batch: &Batch| (batch.load, batch.run));
         let rows = newest(
             group
                 .iter_mut()
                 .flat_map(|batch: &mut Batch| std::mem::take(&mut batch.rows)),
         );
-        let stored = store_rows(&store, rows).await;
+        let stored = store_rows(&store, load, rows).await;
         for batch in group.drain(..) {
             let answer = match &stored {
                 Ok(kept) if kept.contains(&batch.run) => Ok(()),
@@ -121,11 +132,13 @@ fn newest(rows: impl Iterator<Item = EntryRow>) -> Vec<EntryRow> {
     rows
 }
 
-async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
+async fn store_rows(store: &Store, load: Load, rows: Vec<EntryRow>) -> Stored {
     let rows: Arc<[EntryRow]> = rows.into();
     let write = || {
         let rows = rows.clone();
-        store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }))
+        store.write_sized(load, move |db| {
+            Box::pin(async move { journal::keep(db, &rows).await })
+        })
     };
     let on_wait = |reason: &str| tracing::warn!("The results of effects can't be stored yet: {reason}");
     retry_while_unavailable(write, on_wait)
@@ -144,6 +157,8 @@ struct Sink {
     clock: Clock,
     run: RunId,
     owner: Arc<str>,
+    /// Who owns the tenant.
+    user: UserId,
     started_at_ms: i64,
     is_used: AtomicBool,
 }
@@ -163,7 +178,14 @@ impl Journal for Sink {
         }
         let (stored, answer) = oneshot::channel();
         let run = self.run;
-        let sent = self.batches.send(Batch { rows, run, stored });
+        let load = Load::of(Some(self.user), rows.iter().map(EntryRow::bytes).sum());
+        let batch = Batch {
+            rows,
+            load,
+            run,
+            stored,
+        };
+        let sent = self.batches.send(batch);
         let (lease, owner) = (self.lease.clone(), self.owner.clone());
         Box::pin(async move {
             sent.map_err(|_| JournalError::Stopped)?;

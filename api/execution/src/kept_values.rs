@@ -1,7 +1,7 @@
 //! Values that patterns keep, for people and programs outside of any run: put and removed by the same rules and within the same
 //! limits. Knows nothing of how they are shown.
 
-use crate::key_values::{Accessing, Payer, Undone, change};
+use crate::key_values::{Accessing, Payer, Undone, bytes_of, change};
 use crate::tenants::Tenants;
 use heddle_model::access::Editor;
 use heddle_model::audit::{Action, Note, Object};
@@ -13,7 +13,7 @@ use heddle_runtime::key_values::{
     KeyValueError, KeyValueOperation, KeyValueRequest, KeyValueScope, to_keep_from_outside,
 };
 use heddle_store::key_values::{self, ValueOwner};
-use heddle_store::{Store, audit};
+use heddle_store::{Load, Store, audit};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -65,7 +65,8 @@ impl KeptValues<'_> {
         let (quotas, now) = (self.quotas, self.now);
         let tenant = Tenant::of(editor.user(), editor.workspace());
         let state = self.tenants.of(tenant).await?;
-        let changed = self.store.write(move |db| {
+        let load = Load::of(Some(editor.user()), bytes_of(&request.operation));
+        let changed = self.store.write_sized(load, move |db| {
             Box::pin(async move {
                 if request.operation == KeyValueOperation::Delete
                     && key_values::find(db, owner, &request.key, now).await?.is_none()

@@ -16,10 +16,14 @@ use heddle_runtime::key_values::{
 };
 use heddle_store::files::{self, Right};
 use heddle_store::key_values::{self, ValueOwner, ValueRow};
-use heddle_store::{Db, Store, StoreError, quota, usage};
+use heddle_store::{Db, Load, Store, StoreError, quota, usage};
 use serde_json::Value;
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
+
+/// What appending counts as, since the whole array is stored again, of which nobody knows how large it is before it is read.
+const APPENDED_BYTES: usize = 64 << 10;
 
 /// Values of one deployment of a pattern, and of its tenant.
 pub(crate) struct StoredValues {
@@ -94,12 +98,13 @@ impl KeyValues for StoredValues {
             run: Some(self.run),
             tenant: self.tenant,
         };
+        let load = Load::of(Some(self.payer), bytes_of(&request.operation));
         Box::pin(async move {
-            let accessed = match request.operation {
+            let accessed = match &request.operation {
                 KeyValueOperation::Get => read(&store, &files, (owner, accessing), &request.key, now).await,
                 _ => {
                     store
-                        .write(move |db| {
+                        .write_sized(load, move |db| {
                             Box::pin(
                                 async move { change(db, (owner, accessing), &payer, request, now).await },
                             )
@@ -118,6 +123,33 @@ impl KeyValues for StoredValues {
             })
         })
     }
+}
+
+/// How much a change stores, roughly.
+pub(crate) fn bytes_of(operation: &KeyValueOperation) -> usize {
+    match operation {
+        KeyValueOperation::Set(value) => json_bytes(value),
+        KeyValueOperation::Append(_) => APPENDED_BYTES,
+        KeyValueOperation::Get | KeyValueOperation::Delete | KeyValueOperation::Increment(_) => 0,
+    }
+}
+
+fn json_bytes(value: &Value) -> usize {
+    struct Count(usize);
+    impl Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Nothing fails: all keys are strings.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }
 
 async fn read(

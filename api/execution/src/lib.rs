@@ -12,6 +12,7 @@
 
 mod acceptor;
 mod active_deployments;
+mod answer_stream;
 mod attempt;
 mod backlog;
 pub mod blocking;
@@ -24,6 +25,7 @@ mod claims;
 pub mod compile;
 mod connection_test;
 mod connections;
+mod consents;
 pub mod deploy;
 pub mod deployed_schedules;
 mod deployment;
@@ -78,9 +80,11 @@ pub mod upcoming;
 mod waiting_runs;
 mod waker;
 
-pub use acceptor::{Accepted, Ticket};
+pub use acceptor::{Accepted, Answer, Ticket};
+pub use answer_stream::{Begun, Piece, Pieces};
 pub use callbacks::{WaitingCallback, WaitingPage};
 pub use connection_test::{ConnectionTest, ConnectionTested};
+pub use consents::{CONSENT_RETURN, CONSENTED, ConsentAnswer, Consents, IDENTITY, OperatorClient, Revoked};
 pub use deployment::ActiveDeployment;
 pub use erasure::remove_sqlite_files;
 pub use executions::Executions;

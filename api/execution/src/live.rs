@@ -1,13 +1,14 @@
 //! Runs that this server has accepted and not yet ended, as others can reach them: to cancel them, and to wait for
 //! their end.
 
+use crate::answer_stream::{AnswerStream, Beginning};
 use crate::queue::Share;
 use heddle_model::ids::DeploymentId;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
 use serde_json::value::RawValue;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{Notify, watch};
 
 /// A run's end, as whoever waits for it hears of it.
@@ -52,6 +53,8 @@ pub(crate) struct Live {
     wake: Notify,
     phase: AtomicU8,
     ended: watch::Sender<Option<Arc<Ended>>>,
+    /// Where pieces of its response go, if somebody may wait for them.
+    stream: OnceLock<AnswerStream>,
 }
 
 impl Live {
@@ -64,6 +67,7 @@ impl Live {
             wake: Notify::new(),
             phase: AtomicU8::new(Phase::Queued as u8),
             ended: watch::Sender::new(None),
+            stream: OnceLock::new(),
         })
     }
 
@@ -121,6 +125,18 @@ impl Live {
 
     pub fn end(&self, ended: Ended) {
         self.ended.send_replace(Some(Arc::new(ended)));
+    }
+
+    /// Lets it stream its response to whoever holds what this gives.
+    pub fn offer_stream(&self) -> Beginning {
+        let (stream, beginning) = AnswerStream::new();
+        // Offered once, when the run is accepted.
+        let _ = self.stream.set(stream);
+        beginning
+    }
+
+    pub fn stream(&self) -> Option<AnswerStream> {
+        self.stream.get().cloned()
     }
 
     pub fn watch(&self) -> End {

@@ -9,6 +9,7 @@ use crate::calls::{NewestVersions, PatternCalls};
 use crate::cancel::Canceller;
 use crate::claims::Claims;
 use crate::compile::Compilers;
+use crate::consents::Consents;
 use crate::deploy::Deployer;
 use crate::dispatcher::{Dispatcher, ExecuteRuns};
 use crate::end_notifier::EndNotifier;
@@ -85,6 +86,7 @@ pub(crate) struct Foundation {
 /// What accepts, executes, records, cancels and deploys.
 pub(crate) struct Parts {
     pub base: Foundation,
+    pub consents: Consents,
     pub isolated: Isolated,
     pub backlog: Arc<Backlog>,
     pub callbacks: Arc<Callbacks>,
@@ -104,7 +106,14 @@ impl Parts {
     /// reaches it through the dispatcher.
     pub fn new(settings: Settings, store: Store, clock: Clock, vault: Arc<Vault>, budget: Budget) -> Self {
         let base = Foundation::new(&settings, store, clock, &vault, budget);
+        let consents = Consents::new(
+            (base.store.clone(), vault.clone(), base.clock.clone()),
+            &settings.egress,
+            settings.oauth_clients.clone(),
+            &settings.base_url,
+        );
         let services = RunServices {
+            consents: consents.clone(),
             store: base.store.clone(),
             vault,
             clock: base.clock.clone(),
@@ -143,6 +152,7 @@ impl Parts {
         let deployer = base.deployer(&settings, &services.vault, &canceller);
         let erasure = Arc::new(base.erasure(&settings, &canceller));
         Parts {
+            consents,
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
             retention: base.retention(&settings, journals, &erasure),

@@ -166,6 +166,12 @@ impl Queue {
         self.start_next();
     }
 
+    /// How many of a tenant's runs execute, on all servers if the others execute as many as this one.
+    pub fn executing_of(&self, tenant: Tenant) -> usize {
+        let servers = self.0.servers.load(Ordering::Relaxed);
+        self.state().executing_of(tenant).saturating_mul(servers)
+    }
+
     /// The limits as they are for this server.
     fn limits(&self) -> Limits {
         let servers = self.0.servers.load(Ordering::Relaxed);

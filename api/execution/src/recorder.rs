@@ -1,4 +1,5 @@
-//! Recording: conclusions of attempts are stored in groups, and only then does anybody hear of them. While the database is
+//! Recording: conclusions of attempts are stored in groups, small ones before others' large ones, and only then does anybody hear
+//! of them. While the database is
 //! away they are kept and tried again, so that no end is lost while the server lives. Nobody hears of what the database
 //! refuses.
 
@@ -21,7 +22,8 @@ use heddle_runtime::RunError;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::journal::EntryRow;
 use heddle_store::runs::{self, ResultRow, journal, replays, responses};
-use heddle_store::{Db, Store, StoreError};
+use heddle_store::turns::Turns;
+use heddle_store::{Db, Load, Store, StoreError};
 use metrics::counter;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
@@ -30,8 +32,10 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Conclusions in one statement.
 const GROUP_MAX: usize = 256;
-/// Conclusions that wait to be stored; more hold their places among the executing.
+/// Conclusions that wait for their turn to be stored; more hold their places among the executing.
 const WAITING_MAX: usize = 1_024;
+/// Conclusions that wait to be looked at.
+const SENT_MAX: usize = 64;
 /// Bytes of entries in one statement, unless a single one has more.
 const STATEMENT_BYTES_MAX: usize = 4 << 20;
 
@@ -171,7 +175,7 @@ impl Recorder {
         dispatcher: Arc<Dispatcher>,
         journals: JournalPolicy,
     ) -> Self {
-        let (sender, messages) = mpsc::channel(WAITING_MAX);
+        let (sender, messages) = mpsc::channel(SENT_MAX);
         let recording = Recording {
             store,
             clock,
@@ -214,27 +218,41 @@ struct Recording {
 
 impl Recording {
     async fn work(self, mut messages: mpsc::Receiver<Message>) {
-        let mut group = Vec::with_capacity(GROUP_MAX);
-        while messages.recv_many(&mut group, GROUP_MAX).await > 0 {
-            let now = self.clock.now();
-            let changes: Vec<Change> = group
-                .iter()
-                .filter_map(|message| match message {
-                    Message::Record(conclusion) => Some(Change::of(conclusion, &self.journals, now)),
-                    Message::Flush(_) => None,
-                })
-                .collect();
-            let stored = store_group(&self.store, &self.clock, changes).await;
-            for message in group.drain(..) {
-                match message {
-                    Message::Record(conclusion) => {
-                        let stored = stored.get(&conclusion.run.id).copied();
-                        self.settle(conclusion, stored);
-                    }
+        let mut group: Vec<Conclusion> = Vec::with_capacity(GROUP_MAX);
+        let mut turns = Turns::new(GROUP_MAX);
+        // Until all that came before it is stored, nothing else is received.
+        let mut flush: Option<oneshot::Sender<()>> = None;
+        loop {
+            if turns.is_empty() {
+                if let Some(flushed) = flush.take() {
                     // Nobody listens any more when the stop was given up.
-                    Message::Flush(flushed) => drop(flushed.send(())),
+                    let _ = flushed.send(());
+                }
+                match messages.recv().await {
+                    Some(Message::Record(conclusion)) => group.push(conclusion),
+                    Some(Message::Flush(flushed)) => flush = Some(flushed),
+                    None => return,
                 }
             }
+            while flush.is_none() && turns.len() + group.len() < WAITING_MAX {
+                match messages.try_recv() {
+                    Ok(Message::Record(conclusion)) => group.push(conclusion),
+                    Ok(Message::Flush(flushed)) => flush = Some(flushed),
+                    Err(_) => break,
+                }
+            }
+            let load = turns.group(&mut group, |it: &Conclusion| (load(it), it.run.id));
+            self.store(load, &mut group).await;
+        }
+    }
+
+    async fn store(&self, load: Load, group: &mut Vec<Conclusion>) {
+        let now = self.clock.now();
+        let changes = group.iter().map(|it| Change::of(it, &self.journals, now));
+        let stored = store_group((&self.store, load), &self.clock, changes.collect()).await;
+        for conclusion in group.drain(..) {
+            let stored = stored.get(&conclusion.run.id).copied();
+            self.settle(conclusion, stored);
         }
     }
 
@@ -279,6 +297,26 @@ impl Recording {
     }
 }
 
+/// What a conclusion hands over, roughly.
+fn load(conclusion: &Conclusion) -> Load {
+    let entries: usize = conclusion.unsaved.iter().map(EntryRow::bytes).sum();
+    let told = match &conclusion.next {
+        Next::End(ended) => {
+            let output = ended.output.as_ref().filter(|_| conclusion.run.parent.is_some());
+            let values = [output, ended.response.as_ref()].into_iter().flatten();
+            values.map(|value| value.get().len()).sum()
+        }
+        Next::Park { response } => response.as_ref().map_or(0, |response| response.get().len()),
+        Next::Retry { .. } => 0,
+    };
+    let bytes = conclusion
+        .row
+        .bytes()
+        .saturating_add(entries)
+        .saturating_add(told);
+    Load::of(Some(conclusion.run.deployment.owner), bytes)
+}
+
 /// How much of a conclusion is stored.
 #[derive(Clone, Copy)]
 enum Stored {
@@ -290,14 +328,18 @@ enum Stored {
 
 /// Stores changes, and gives the runs of those that are stored. Those that are missing are not this server's any more, have
 /// been ended by somebody else, or were refused altogether.
-async fn store_group(store: &Store, clock: &Clock, changes: Vec<Change>) -> HashMap<RunId, Stored> {
+async fn store_group(
+    (store, load): (&Store, Load),
+    clock: &Clock,
+    changes: Vec<Change>,
+) -> HashMap<RunId, Stored> {
     if changes.is_empty() {
         return HashMap::new();
     }
     let changes: Arc<[Change]> = changes.into();
     let runs = changes.len();
     let on_wait = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
-    match retry_while_unavailable(|| write(store, clock.now(), changes.clone()), on_wait).await {
+    match retry_while_unavailable(|| write((store, load), clock.now(), changes.clone()), on_wait).await {
         Ok(stored) => return stored.into_iter().map(|run| (run, Stored::Whole)).collect(),
         Err(error) => {
             tracing::error!(runs, error = %chain(&error), "The ends of runs could not be stored together")
@@ -307,7 +349,7 @@ async fn store_group(store: &Store, clock: &Clock, changes: Vec<Change>) -> Hash
     let mut stored = HashMap::new();
     for change in changes.iter() {
         let run = change.row.id;
-        match write_alone(store, clock, change).await {
+        match write_alone((store, load), clock, change).await {
             Ok(alone) => stored.extend(alone),
             // It is still this server's and not in memory any more, so it is found and taken up again.
             Err(error) => {
@@ -320,12 +362,12 @@ async fn store_group(store: &Store, clock: &Clock, changes: Vec<Change>) -> Hash
 
 /// Stores one change, without what the run has made if that is refused.
 async fn write_alone(
-    store: &Store,
+    to: (&Store, Load),
     clock: &Clock,
     change: &Change,
 ) -> Result<Option<(RunId, Stored)>, StoreError> {
     let on_wait = |reason: &str| tracing::warn!("The end of a run can't be stored yet: {reason}");
-    let whole = retry_while_unavailable(|| write(store, clock.now(), [change.clone()].into()), on_wait).await;
+    let whole = retry_while_unavailable(|| write(to, clock.now(), [change.clone()].into()), on_wait).await;
     let error = match whole {
         Ok(stored) => return Ok(stored.into_iter().next().map(|run| (run, Stored::Whole))),
         Err(error) => error,
@@ -333,8 +375,7 @@ async fn write_alone(
     let run = change.row.id;
     tracing::error!(%run, error = %chain(&error), "The end of a run could not be stored as it is");
     let bare = change.without_result();
-    let stored =
-        retry_while_unavailable(|| write(store, clock.now(), [bare.clone()].into()), on_wait).await?;
+    let stored = retry_while_unavailable(|| write(to, clock.now(), [bare.clone()].into()), on_wait).await?;
     Ok(stored.into_iter().next().map(|run| (run, Stored::WithoutResult)))
 }
 
@@ -343,9 +384,15 @@ fn refused() -> RunError {
     internal("The run has ended, but the database refused to store its result. The server's log says why.")
 }
 
-async fn write(store: &Store, now: Timestamp, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {
+async fn write(
+    (store, load): (&Store, Load),
+    now: Timestamp,
+    changes: Arc<[Change]>,
+) -> Result<HashSet<RunId>, StoreError> {
     store
-        .write(move |db| Box::pin(async move { write_all(db, now, &changes).await }))
+        .write_sized(load, move |db| {
+            Box::pin(async move { write_all(db, now, &changes).await })
+        })
         .await
 }
 

@@ -186,7 +186,7 @@ fn check(row: &ReplayRow) -> Result<(), ServiceError> {
     }
     if row.has_journal == Some(false) {
         return Err(Code::Gone.with(format!(
-            "The results of this run's effects are not kept any more, so it can't be replayed: they are kept for a limited \
+            "The results of this run's effects are no longer kept, so it can't be replayed: they are kept for a limited \
              time, number and size. {REMAINS}"
         )));
     }
@@ -204,7 +204,7 @@ fn never_began() -> ServiceError {
 
 fn module_gone() -> ServiceError {
     Code::Gone.with(format!(
-        "The module of this run is not kept any more: another one has been deployed since. {REMAINS}"
+        "The module of this run is no longer kept: another one has been deployed since. {REMAINS}"
     ))
 }
 
@@ -212,7 +212,7 @@ fn module_gone() -> ServiceError {
 async fn program(runs: &TestRuns, editor: &Editor, wasm: Vec<u8>) -> Result<Program, ServiceError> {
     let unusable = |reason: String| {
         Code::Gone.with(format!(
-            "This version of heddle can't execute the run's module any more ({reason}). {REMAINS}"
+            "This version of heddle can no longer execute the run's module ({reason}). {REMAINS}"
         ))
     };
     let wasm = traced(wasm).ok_or_else(|| unusable("it has no plan".to_owned()))?;
@@ -307,7 +307,7 @@ fn message(end: ReplayEnd, variables: ReplayVariables, row: &ReplayRow, outcome:
         ReplayVariables::Unsure => {
             " The variables were changed about when the run read them; it may have had others."
         }
-        ReplayVariables::Unknown => " What the variables were is not known any more; the replay had none.",
+        ReplayVariables::Unknown => " What the variables were is no longer known; the replay had none.",
     });
     message
 }

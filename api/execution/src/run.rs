@@ -1,6 +1,7 @@
 //! A run on its way from its acceptance to its record. One value travels all the way; the event's bytes are in it until
 //! the run executes, or until memory is better used otherwise.
 
+use crate::answer_stream::Beginning;
 use crate::deployment::ActiveDeployment;
 use crate::live::Live;
 use crate::queue::Class;
@@ -176,6 +177,13 @@ impl Run {
             is_suspect: false,
         };
         (run, new.idempotency.map(|it| (it.scope, it.key)))
+    }
+
+    /// By which whoever waits for it hears of a response that it streams, if it may.
+    pub fn offer_stream(&self) -> Option<Beginning> {
+        let effects = &self.deployment.manifest().rights.effects;
+        let may_stream = self.wait && effects.iter().any(|kind| kind == "stream");
+        may_stream.then(|| self.live.offer_stream())
     }
 
     /// By which it waits for its turn.

@@ -11,8 +11,14 @@ use heddle_model::status::TriggeredBy;
 use heddle_store::StoreError;
 use heddle_store::schedules::{self, DueRow, ScheduleRow};
 use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use std::time::Duration;
 use tokio::task::JoinHandle;
+
+/// The event of a run that was due at one time and is started at another.
+pub fn schedule_event(scheduled_at: Timestamp, fired_at: Timestamp) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&json!({"scheduledAt": scheduled_at, "firedAt": fired_at}))
+}
 
 /// Schedules of one look at the database.
 const DUE_MAX: i64 = 500;
@@ -82,12 +88,11 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
     let due = parsed.due(first, now, CatchUp::named(&schedule.catch_up), RUNS_MAX);
     let mut runs = 0;
     for time in &due.times {
-        let event = json!({"scheduledAt": time, "firedAt": now});
         let run = NewRun {
             deployment: active.clone(),
             triggered_by: TriggeredBy::Schedule,
             node_id: Some(schedule.node_id.clone()),
-            event: serde_json::value::to_raw_value(&event).map_err(ServiceError::internal)?,
+            event: schedule_event(*time, now).map_err(ServiceError::internal)?,
             idempotency: Some(IdempotencyKey::of_endpoint(
                 schedule.id,
                 time.millis().to_string(),

@@ -1,14 +1,16 @@
 //! What effects of runs may ask of the service.
 
 use crate::connections::TenantConnections;
-use crate::deployment::ActiveDeployment;
+use crate::consents::Consents;
 use crate::files::FileService;
 use crate::key_values::StoredValues;
+use crate::run::Run;
 use heddle_model::clock::Clock;
-use heddle_model::ids::{FileId, RunId};
+use heddle_model::ids::FileId;
 use heddle_model::quota::Quotas;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Services;
+use heddle_runtime::response_stream::ResponseStream;
 use heddle_store::Store;
 use heddle_store::vault::Vault;
 use std::collections::BTreeSet;
@@ -22,10 +24,12 @@ pub(crate) struct RunServices {
     pub clock: Clock,
     pub quotas: Quotas,
     pub files: FileService,
+    pub consents: Consents,
 }
 
 impl RunServices {
-    pub fn of_run(&self, deployment: &ActiveDeployment, run: RunId) -> Services {
+    pub fn of_run(&self, run: &Run) -> Services {
+        let (deployment, run, stream) = (&run.deployment, run.id, run.live.stream());
         Services {
             connections: self.connections(deployment.tenant),
             key_values: Arc::new(StoredValues {
@@ -42,6 +46,7 @@ impl RunServices {
             files: self
                 .files
                 .of_run(deployment.tenant, run, deployment.state.clone()),
+            response: stream.map(|stream| Arc::new(stream) as Arc<dyn ResponseStream>),
         }
     }
 
@@ -59,6 +64,7 @@ impl RunServices {
             store: self.store.clone(),
             vault: self.vault.clone(),
             tenant,
+            consents: self.consents.clone(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What operators can set of executing.
 
 use crate::compile;
+use crate::consents::OperatorClient;
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
 use heddle_model::workspace_quota::WorkspaceQuotas;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub cache_key: CacheKey,
     /// Addresses that patterns may reach although they aren't public.
     pub egress: EgressPolicy,
+    /// The operator's clients at providers that people consent at.
+    pub oauth_clients: Vec<OperatorClient>,
     /// Where files of SQLite connections are; `None`: there are no such connections.
     pub sqlite_dir: Option<PathBuf>,
     /// What drivers of databases and mail servers execute in; `None`: in this process.

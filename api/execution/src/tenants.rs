@@ -2,6 +2,7 @@
 //! here, and no database. What is kept is measured again every few seconds; in between it grows by what this server does.
 //! So a quota is exceeded by no more than what is under way, and what other servers do meanwhile.
 
+mod state;
 mod stored;
 
 use crate::queue::Queue;
@@ -10,17 +11,19 @@ use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::WorkspaceId;
-use heddle_model::status::TriggeredBy;
 use heddle_model::tenant::Tenant;
-use heddle_model::usage::{Used, month_of};
-use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota, WorkspaceQuotas};
+use heddle_model::usage::month_of;
+use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
 use heddle_store::{Store, StoreError, audit, hosting, usage};
+use state::{OF_RUNS, UNLIMITED};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stored::bytes_below;
+
+pub(crate) use state::TenantState;
 
 /// How often what was used is measured again.
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
@@ -32,19 +35,8 @@ const ROUNDS_BETWEEN_REPORTS: u64 = 360;
 const KEPT_MAX: usize = 10_000;
 /// Workspaces that are read at a time.
 const PAGE: i64 = 500;
-/// How often, at most, what is there is counted again before more of it is refused.
-const RECOUNT_EVERY_MS: i64 = 1_000;
 /// Failures that are logged of one round.
 const TOLD_MAX: usize = 10;
-const UNLIMITED: i64 = i64::MAX;
-
-/// What counts when a run is accepted.
-const OF_RUNS: [WorkspaceQuota; 4] = [
-    WorkspaceQuota::RunsPerMonth,
-    WorkspaceQuota::FuelPerMonth,
-    WorkspaceQuota::EgressBytesPerMonth,
-    WorkspaceQuota::StorageBytes,
-];
 
 /// A quota of a workspace, and how much of it is used.
 #[derive(Clone, Copy, Debug)]
@@ -63,184 +55,6 @@ impl Standing {
             return false;
         };
         used.saturating_mul(5) >= limit.saturating_mul(4)
-    }
-}
-
-/// What a tenant may use and has used. Without limits it costs whoever asks no more than a look.
-#[derive(Debug)]
-pub(crate) struct TenantState {
-    tenant: Tenant,
-    is_limited: AtomicBool,
-    limits: [AtomicI64; WorkspaceQuota::ALL.len()],
-    used: [AtomicI64; WorkspaceQuota::ALL.len()],
-    /// The month that is counted, and the minute of webhooks, by when they began.
-    month: AtomicI64,
-    minute: AtomicI64,
-    storage_measured_at: AtomicI64,
-    recounted_at: [AtomicI64; WorkspaceQuota::ALL.len()],
-}
-
-impl TenantState {
-    fn new(tenant: Tenant) -> Arc<Self> {
-        Arc::new(TenantState {
-            tenant,
-            is_limited: AtomicBool::new(false),
-            limits: [const { AtomicI64::new(UNLIMITED) }; WorkspaceQuota::ALL.len()],
-            used: [const { AtomicI64::new(0) }; WorkspaceQuota::ALL.len()],
-            month: AtomicI64::new(i64::MIN),
-            minute: AtomicI64::new(i64::MIN),
-            storage_measured_at: AtomicI64::new(i64::MIN),
-            recounted_at: [const { AtomicI64::new(i64::MIN) }; WorkspaceQuota::ALL.len()],
-        })
-    }
-
-    fn limit(&self, quota: WorkspaceQuota) -> i64 {
-        let limit = self.limits.get(quota as usize);
-        limit.map_or(UNLIMITED, |limit| limit.load(Ordering::Relaxed))
-    }
-
-    fn counter(&self, quota: WorkspaceQuota) -> Option<&AtomicI64> {
-        self.used.get(quota as usize)
-    }
-
-    fn used(&self, quota: WorkspaceQuota) -> i64 {
-        self.counter(quota).map_or(0, |used| used.load(Ordering::Relaxed))
-    }
-
-    pub fn set_used(&self, quota: WorkspaceQuota, used: i64) {
-        if let Some(counter) = self.counter(quota) {
-            counter.store(used, Ordering::Relaxed);
-        }
-    }
-
-    fn add(&self, quota: WorkspaceQuota, more: i64) {
-        if let Some(counter) = self.counter(quota) {
-            counter.fetch_add(more, Ordering::Relaxed);
-        }
-    }
-
-    fn check(&self, quota: WorkspaceQuota, now: Timestamp) -> Result<(), WorkspaceExceeded> {
-        let limit = self.limit(quota);
-        match self.used(quota) < limit {
-            true => Ok(()),
-            false => Err(WorkspaceExceeded::at(quota, limit, now)),
-        }
-    }
-
-    /// Begins to count anew what was used in an earlier month or minute.
-    fn roll(&self, now: Timestamp) {
-        let month = month_of(now).0.millis();
-        if self.month.swap(month, Ordering::Relaxed) != month {
-            for quota in OF_RUNS {
-                if quota != WorkspaceQuota::StorageBytes {
-                    self.set_used(quota, 0);
-                }
-            }
-        }
-        let minute = now.millis().div_euclid(60_000);
-        if self.minute.swap(minute, Ordering::Relaxed) != minute {
-            self.set_used(WorkspaceQuota::WebhooksPerMinute, 0);
-        }
-    }
-
-    /// Counts a run that is about to be accepted, unless that would be too much.
-    pub fn admit(&self, by: TriggeredBy, now: Timestamp) -> Result<(), WorkspaceExceeded> {
-        if !self.is_limited.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.roll(now);
-        for quota in OF_RUNS {
-            self.check(quota, now)?;
-        }
-        if by == TriggeredBy::Webhook {
-            self.check(WorkspaceQuota::WebhooksPerMinute, now)?;
-            self.add(WorkspaceQuota::WebhooksPerMinute, 1);
-        }
-        self.add(WorkspaceQuota::RunsPerMonth, 1);
-        Ok(())
-    }
-
-    /// Checks that a test run or a replay may begin: they count as what they use, and not as runs.
-    pub fn admit_test(&self, now: Timestamp) -> Result<(), WorkspaceExceeded> {
-        if !self.is_limited.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.roll(now);
-        self.check(WorkspaceQuota::FuelPerMonth, now)?;
-        self.check(WorkspaceQuota::EgressBytesPerMonth, now)
-    }
-
-    /// Counts one more of what is there, unless that would be too many.
-    pub fn admit_one(&self, quota: WorkspaceQuota, now: Timestamp) -> Result<(), WorkspaceExceeded> {
-        if !self.is_limited.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.check(quota, now)?;
-        self.add(quota, 1);
-        Ok(())
-    }
-
-    /// Counts more of what is there, unless that would be too much.
-    pub fn take(&self, quota: WorkspaceQuota, more: i64, now: Timestamp) -> Result<(), WorkspaceExceeded> {
-        if !self.is_limited.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let limit = self.limit(quota);
-        if self.used(quota).saturating_add(more) > limit {
-            return Err(WorkspaceExceeded::at(quota, limit, now));
-        }
-        self.add(quota, more);
-        Ok(())
-    }
-
-    /// Counts off again what was taken.
-    pub fn give_back(&self, quota: WorkspaceQuota, less: i64) {
-        if self.is_limited.load(Ordering::Relaxed) {
-            self.add(quota, less.saturating_neg());
-        }
-    }
-
-    /// Counts one less of what is there, or of runs: one that was not accepted after all.
-    pub fn remove_one(&self, quota: WorkspaceQuota) {
-        if self.is_limited.load(Ordering::Relaxed) && self.used(quota) > 0 {
-            self.add(quota, -1);
-        }
-    }
-
-    /// The workspace whose things are to be counted again, with [`TenantState::set_used`], before more are refused: others may
-    /// have removed some. `None`: that was done just now.
-    pub fn recounts(&self, quota: WorkspaceQuota, now: Timestamp) -> Option<WorkspaceId> {
-        let Tenant::Workspace(workspace) = self.tenant else {
-            return None;
-        };
-        let recounted_at = self.recounted_at.get(quota as usize)?;
-        let last = recounted_at.load(Ordering::Relaxed);
-        if last.saturating_add(RECOUNT_EVERY_MS) > now.millis() {
-            return None;
-        }
-        // Whoever is first counts.
-        let noted = recounted_at.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed);
-        noted.is_ok().then_some(workspace)
-    }
-
-    /// Counts what an execution has used.
-    pub fn count(&self, used: &Used) {
-        if self.is_limited.load(Ordering::Relaxed) {
-            self.add(WorkspaceQuota::FuelPerMonth, used.fuel);
-            self.add(WorkspaceQuota::EgressBytesPerMonth, used.egress_bytes);
-        }
-    }
-
-    fn set_limits(&self, limits: &WorkspaceQuotas) {
-        let mut is_limited = false;
-        for quota in WorkspaceQuota::ALL.iter().copied() {
-            let limit = limits.limit(quota).unwrap_or(UNLIMITED);
-            is_limited |= limit != UNLIMITED && quota != WorkspaceQuota::RunsAtOnce;
-            if let Some(kept) = self.limits.get(quota as usize) {
-                kept.store(limit, Ordering::Relaxed);
-            }
-        }
-        self.is_limited.store(is_limited, Ordering::Relaxed);
     }
 }
 
@@ -321,11 +135,32 @@ impl Tenants {
             let at_once = at_once.and_then(|limit| usize::try_from(limit).ok());
             self.0.queue.limit_tenant(state.tenant, at_once);
         }
-        if !state.is_limited.load(Ordering::Relaxed) {
-            return Ok(());
-        }
         let now = self.0.clock.now();
         state.roll(now);
+        if state.is_limited.load(Ordering::Relaxed) {
+            self.measure_limited(state, workspace, now, reads_limits).await?;
+        }
+        if state.limit(WorkspaceQuota::RunsAtOnce) != UNLIMITED {
+            let executing = self.0.queue.executing_of(state.tenant);
+            let executing = i64::try_from(executing).unwrap_or(i64::MAX);
+            state.set_used(WorkspaceQuota::RunsAtOnce, executing);
+        }
+        for standing in standings(state) {
+            if standing.is_nearly_used() {
+                self.warn(workspace, standing, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what is limited, besides what this server counts itself.
+    async fn measure_limited(
+        &self,
+        state: &TenantState,
+        workspace: WorkspaceId,
+        now: Timestamp,
+        reads_limits: bool,
+    ) -> Result<(), StoreError> {
         self.measure_runs(state, workspace, now).await?;
         if state.limit(WorkspaceQuota::StorageBytes) != UNLIMITED {
             let measured_at = Timestamp::from_millis(state.storage_measured_at.load(Ordering::Relaxed));
@@ -336,11 +171,6 @@ impl Tenants {
                 };
                 state.set_used(WorkspaceQuota::StorageBytes, bytes);
                 state.storage_measured_at.store(now.millis(), Ordering::Relaxed);
-            }
-        }
-        for standing in standings(state) {
-            if standing.is_nearly_used() && standing.quota != WorkspaceQuota::WebhooksPerMinute {
-                self.warn(workspace, standing, now).await?;
             }
         }
         Ok(())
@@ -586,14 +416,10 @@ fn standings(state: &TenantState) -> Vec<Standing> {
         let limit = state.limit(*quota);
         let limit = (limit != UNLIMITED).then_some(limit);
         let is_counted = limit.is_some() || OF_RUNS.contains(quota);
-        let is_measured = !matches!(
-            quota,
-            WorkspaceQuota::RunsAtOnce | WorkspaceQuota::WebhooksPerMinute
-        );
         Standing {
             quota: *quota,
             limit,
-            used: (is_counted && is_measured).then(|| state.used(*quota)),
+            used: is_counted.then(|| state.used(*quota)),
         }
     };
     WorkspaceQuota::ALL.iter().map(standing).collect()

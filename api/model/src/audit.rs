@@ -158,6 +158,10 @@ actions! {
     ConnectionDeleted = "connection.deleted",
     /// Tried a connection, by which its credentials were used.
     ConnectionTested = "connection.tested",
+    /// Consented to a connection at its provider.
+    ConnectionConnected = "connection.connected",
+    /// Took that consent back.
+    ConnectionDisconnected = "connection.disconnected",
     /// Made, imported or copied a pattern.
     PatternCreated = "pattern.created",
     /// Saved a version of a pattern.

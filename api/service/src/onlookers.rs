@@ -17,10 +17,10 @@ pub struct Limits {
 
 /// The live tails of this server. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Onlookers(Arc<Inner>);
+pub struct Onlookers(Arc<Shared>);
 
 #[derive(Debug)]
-struct Inner {
+struct Shared {
     all_max: usize,
     of_user_max: usize,
     counts: Mutex<Counts>,
@@ -42,7 +42,7 @@ pub struct Seat {
 impl Onlookers {
     /// Within these limits.
     pub fn new(limits: Limits) -> Self {
-        Onlookers(Arc::new(Inner {
+        Onlookers(Arc::new(Shared {
             all_max: limits.in_all,
             of_user_max: limits.per_user,
             counts: Mutex::default(),

@@ -23,7 +23,7 @@ use heddle_store::quota::{self, Payer};
 use heddle_store::test_cases::{self, NewTest};
 use heddle_store::vault::Vault;
 use heddle_store::versions::{self, NewVersion, Part};
-use heddle_store::{Db, deployments, drafts as stored_drafts, endpoints, hosting, usage};
+use heddle_store::{Db, Load, deployments, drafts as stored_drafts, endpoints, hosting, usage};
 use std::sync::Arc;
 
 /// Characters of a name.
@@ -150,9 +150,14 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
     let tests = new.tests;
     let (vault, quotas) = (service.vault.clone(), service.quotas);
     let patterns_max = room_for_another(service, &editor).await?;
+    let of_tests: usize = tests.iter().map(|test| test.content.len()).sum();
+    let bytes = graph
+        .bytes()
+        .saturating_add(definitions.bytes())
+        .saturating_add(of_tests);
     service
         .store
-        .write(move |db| {
+        .write_sized(Load::of(Some(editor.user()), bytes), move |db| {
             Box::pin(async move {
                 hosting::hold_running(db, &editor).await?;
                 patterns::insert(db, &editor, &row).await?;
@@ -248,7 +253,10 @@ async fn save_once(
     summary: String,
 ) -> Result<Option<PatternRow>, ServiceError> {
     let (now, host) = (service.clock.now(), (service.vault.clone(), service.quotas));
-    let write = service.store.write(move |db| {
+    let graph = changes.graph.as_ref().map_or(0, Graph::bytes);
+    let definitions = changes.definitions.as_ref().map_or(0, Definitions::bytes);
+    let load = Load::of(Some(editor.user()), graph.saturating_add(definitions));
+    let write = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             let mut row = changeable(db, &editor, id).await?;
             is_newest(&row, &changes)?;
@@ -425,9 +433,10 @@ pub async fn rollback(
     let (content, share) = content::texts(service, editor.user(), (id, to), content::READ_FACTOR).await?;
     drop(share);
     let graph = Graph::stored(service, editor.user(), content.graph).await?;
+    let load = Load::of(Some(editor.user()), graph.bytes());
     let saved = service
         .store
-        .write(move |db| {
+        .write_sized(load, move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
                 row.updated_at = now;

@@ -29,7 +29,7 @@ use heddle_store::audit;
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::test_cases::{self, NewTest, Taken, TestRow, WholeTestRow};
-use heddle_store::{Db, StoreError};
+use heddle_store::{Db, Load, StoreError};
 use serde_json::value::RawValue;
 
 /// A test with its case.
@@ -118,7 +118,8 @@ pub async fn add(
     case.started_at.get_or_insert(now);
     let new = new_test(TestId::new(), &case)?;
     let (id, quotas) = (new.id, service.quotas);
-    let write = service.store.write(move |db| {
+    let load = Load::of(Some(editor.user()), new.content.len());
+    let write = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             let row = changeable(db, &editor, pattern).await?;
             test_cases::insert(db, pattern, &new, now).await?;
@@ -139,7 +140,9 @@ pub async fn change(
 ) -> Result<Test, ServiceError> {
     let (now, quotas) = (service.clock.now(), service.quotas);
     let changes = std::sync::Arc::new(changes);
-    let write = service.store.write(move |db| {
+    // All of it is stored again.
+    let load = Load::of(Some(editor.user()), CASE_BYTES_MAX);
+    let write = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             let row = changeable(db, &editor, pattern).await?;
             let found = test_cases::find(db, &editor, pattern, id).await?;

@@ -34,6 +34,9 @@ pub fn read_bytes(path: &Path, what: &str, bytes_max: u64) -> Result<(String, Ve
     };
     let cannot = |error: std::io::Error| {
         let reason = match error.kind() {
+            std::io::ErrorKind::NotFound if name.trim_start().starts_with(['{', '[']) => {
+                "this takes the name of a file, or - for standard input".to_owned()
+            }
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
             std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
             std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),

@@ -16,9 +16,12 @@ pub struct PackArgs {
     /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
+    /// A name for the pattern: what is printed makes one, as POST /api/patterns takes it.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
 }
 
-/// Prints the pattern as `PUT /api/patterns/:id` takes it. Whether it is valid is for `validate`, and for deploying.
+/// Prints the pattern as `PUT /api/patterns/:id` takes it, with a name as `POST /api/patterns` does. Whether it is valid is for `validate`, and for deploying.
 pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     let Input::Pattern(pattern) = Input::read(&args.file, args.definitions.as_deref())? else {
         return Err(Failure::new(
@@ -27,7 +30,10 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
             "this is a compiled module: give the pattern that it was compiled from",
         ));
     };
-    let packed = json!({"graphData": pattern.graph, "nodeDefinitions": pattern.definitions});
+    let mut packed = json!({"graphData": pattern.graph, "nodeDefinitions": pattern.definitions});
+    if let Some(name) = &args.name {
+        packed["name"] = json!(name);
+    }
     output::result(&packed.to_string())?;
     Ok(ExitCode::SUCCESS)
 }

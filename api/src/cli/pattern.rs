@@ -7,6 +7,7 @@ use super::location;
 use super::report::Report;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use heddle_remote::files::put_code;
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -65,6 +66,7 @@ impl Input {
             Ok(extra)
         });
         let mut pattern = Pattern::parse(source, extra.transpose()?)?;
+        read_code(&mut pattern.graph, path)?;
         if let Value::Object(definitions) = &mut pattern.definitions {
             read_files(definitions, path)?;
         }
@@ -91,8 +93,30 @@ fn read_files(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), F
             let (file, bytes) = input::read_bytes(&file, &what, PATTERN_BYTES_MAX)?;
             definition["code"] = input::decode(file, bytes, &what)?.text.into();
         }
+        if let Some(graph) = definition.get_mut("graphData") {
+            read_code(graph, path)?;
+        }
     }
     Ok(())
+}
+
+/// Puts code in the place of the files that nodes name, which are below the pattern's directory.
+fn read_code(graph: &mut Value, path: &Path) -> Result<(), Failure> {
+    struct Refused(Failure);
+    impl From<String> for Refused {
+        fn from(message: String) -> Self {
+            Refused(Failure::new(Exit::Invalid, "INVALID_PATTERN", message))
+        }
+    }
+    let Value::Object(graph) = graph else {
+        return Ok(());
+    };
+    let directory = path.parent().unwrap_or_else(|| Path::new("."));
+    let read = |file: &str| {
+        let read = input::read_bytes(&directory.join(file), "the code of a node,", PATTERN_BYTES_MAX);
+        read.map(|(_, bytes)| Some(bytes)).map_err(Refused)
+    };
+    put_code(graph, &read).map_err(|Refused(failure)| failure)
 }
 
 impl Pattern {

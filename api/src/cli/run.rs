@@ -12,7 +12,9 @@ use super::report::Report;
 use super::values;
 use clap::Args;
 use heddle_catalogue::Start;
-use heddle_model::clock::Clock;
+use heddle_contract::manifest::Trigger;
+use heddle_execution::scheduler::schedule_event;
+use heddle_model::clock::{Clock, Timestamp};
 use heddle_runtime::{
     EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
     Status, Tier,
@@ -32,7 +34,7 @@ use std::time::Duration;
 pub struct RunArgs {
     /// Pattern as JSON (a graph, or an export) or a compiled module; - reads standard input.
     file: PathBuf,
-    /// Event that starts the run, as JSON; - reads standard input. Default: null.
+    /// Event that starts the run, as JSON; - reads standard input. Default: null, for a schedule that of one which is due now.
     #[arg(short, long, value_name = "FILE")]
     event: Option<PathBuf>,
     /// Node to start at. Default: OnManual, or else the first trigger.
@@ -250,7 +252,12 @@ fn invalid_module(name: &str, error: &heddle_runtime::ProgramError) -> Failure {
 fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -> Result<(), Failure> {
     let triggers = &program.manifest().triggers;
     let Some(wanted) = &args.trigger else {
-        return Ok(());
+        let is_manual = |trigger: &&Trigger| Start::of_type(&trigger.node_type) == Some(Start::Manual);
+        let first = triggers.iter().find(is_manual).or(triggers.first());
+        return match first {
+            Some(first) => give_event(args, first, request),
+            None => Ok(()),
+        };
     };
     let Some(trigger) = triggers.iter().find(|trigger| &trigger.node_id == wanted) else {
         let names: Vec<_> = triggers
@@ -268,6 +275,16 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
         _ => "manual",
     }
     .to_owned();
+    give_event(args, trigger, request)
+}
+
+/// Without an event a schedule's run has that of a schedule which is due now.
+fn give_event(args: &RunArgs, trigger: &Trigger, request: &mut RunRequest) -> Result<(), Failure> {
+    if args.event.is_none() && Start::of_type(&trigger.node_type) == Some(Start::Schedule) {
+        let now = Timestamp::from_millis(request.started_at_ms);
+        request.event = schedule_event(now, now)
+            .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot write the event: {error}")))?;
+    }
     Ok(())
 }
 

@@ -375,7 +375,7 @@ async fn remove_authenticator(json: bool, store: &Store, email: &str) -> Result<
         return output::result(&json!({"email": user.email, "removed": removed}).to_string());
     }
     let told = match removed {
-        true => "has no authenticator any more",
+        true => "no longer has an authenticator",
         false => "had no authenticator",
     };
     output::result(&format!("{} {told}", user.email))

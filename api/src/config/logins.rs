@@ -86,7 +86,11 @@ pub(super) fn read(values: &Values, base_url: &str) -> Result<Vec<ExternalLogin>
 }
 
 /// The elements of a setting that is JSON.
-fn listed<T: DeserializeOwned>(values: &Values, name: &str, max: usize) -> Result<Vec<T>, SettingError> {
+pub(super) fn listed<T: DeserializeOwned>(
+    values: &Values,
+    name: &str,
+    max: usize,
+) -> Result<Vec<T>, SettingError> {
     let Some(text) = values.text(name) else {
         return Ok(Vec::new());
     };

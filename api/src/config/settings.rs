@@ -4,7 +4,7 @@ use super::files::FileSettings;
 use super::http::HttpLimits;
 use super::sources::{SettingError, Values};
 use super::values::{bytes, duration, set};
-use super::{Config, LogFormat, keys, logins};
+use super::{Config, LogFormat, keys, logins, oauth_clients};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
@@ -38,6 +38,7 @@ pub fn read(values: &Values) -> Result<Config, SettingError> {
     identity(values, &mut config)?;
     http(values, &mut config)?;
     config.external_logins = logins::read(values, &config.base_url)?;
+    config.oauth_clients = oauth_clients::read(values)?;
     runs(values, &mut config)?;
     connectors(values, &mut config)?;
     mail(values, &mut config)?;

@@ -317,6 +317,7 @@ impl clap::Args for Flags {
             .long("config")
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
+            .global(true)
             .help("Settings file [default: heddle.toml, if it exists]")
             .help_heading("Settings");
         let settings = SETTINGS
@@ -324,6 +325,7 @@ impl clap::Args for Flags {
             .filter(|setting| !setting.is_secret)
             .map(|setting| {
                 Arg::new(setting.name)
+                    .global(true)
                     .long(setting.name.replace('_', "-"))
                     .value_name("VALUE")
                     .help(format!(

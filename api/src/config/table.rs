@@ -175,6 +175,12 @@ pub const SETTINGS: &[Setting] = &[
         "none",
         "Further login providers, as tables in the file or as JSON: see audit.md",
     )),
+    tables(secret(
+        "oauth_clients",
+        "none",
+        "Clients at providers that people consent at for connections, for all workspaces, as tables in the file or as JSON: \
+         see connections.md",
+    )),
     tables(setting(
         "group_roles",
         "none",

@@ -3,13 +3,14 @@
 
 mod bodies;
 mod change;
+mod consent;
 mod kinds;
 mod trial;
 mod uses;
 
-use self::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
+use self::bodies::{Connection, CreatedConnection, FIELDS_MAX, SeedResult, credential, derived_seeds};
 use super::environments::environment;
-use super::extract::{Caller, Json, Path, text};
+use super::extract::{Caller, Json, Path, Query, text};
 use super::secret_fields::{checked_hosts, secret_value};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -18,10 +19,11 @@ use axum::http::StatusCode;
 use heddle_model::Code;
 use heddle_model::access::{Editor, WorkspaceRole};
 use heddle_model::audit::{Action, Object};
-use heddle_model::ids::{ConnectionId, EnvironmentId};
+use heddle_model::ids::{ConnectionId, EnvironmentId, UserId};
 use heddle_model::quota::Quota;
 use heddle_store::Db;
 use heddle_store::audit;
+use heddle_store::connection_tokens;
 use heddle_store::connections::{self, ConnectionRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret};
@@ -43,41 +45,110 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create_api_key_connection))
         .routes(routes!(create_credentials_connection))
         .merge(change::routes())
+        .merge(consent::routes())
         .merge(kinds::routes())
         .merge(trial::routes())
         .merge(uses::routes())
 }
 
-/// The caller's connections.
+/// Connections.
 #[derive(Debug, Serialize, ToSchema)]
 struct ConnectionList {
-    connections: Vec<Connection>,
+    connections: Vec<ListedConnection>,
 }
 
-/// Lists the caller's own connections in the active workspace, the newest first.
+/// A connection in a list.
+#[derive(Debug, Serialize, ToSchema)]
+struct ListedConnection {
+    #[serde(flatten)]
+    connection: Connection,
+    /// Only with `owner=workspace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<ConnectionOwner>,
+}
+
+/// Who made a connection.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConnectionOwner {
+    id: UserId,
+    /// Null if they have no account any more.
+    #[schema(required = true, example = "Ann")]
+    first_name: Option<String>,
+    #[schema(required = true, example = "Lee")]
+    last_name: Option<String>,
+}
+
+/// Whose connections to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ConnectionsQuery {
+    /// Whose; default: `me`.
+    #[param(inline)]
+    owner: Option<ConnectionsOf>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ConnectionsOf {
+    /// The caller's own.
+    Me,
+    /// Those of all members of the active workspace, which its patterns may use.
+    Workspace,
+}
+
+/// Lists the caller's own connections in the active workspace, the newest first; with `owner=workspace` all that its patterns may
+/// use, each with its owner, who alone can read, change and delete it.
 #[utoipa::path(
-    get, path = "/api/connections", tag = "Connections", security(("bearer" = [])),
+    get, path = "/api/connections", tag = "Connections", security(("bearer" = [])), params(ConnectionsQuery),
     responses(
         (status = 200, description = "The connections", body = ConnectionList),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
     )
 )]
 async fn list_connections(
     State(app): State<App>,
     caller: Caller,
+    Query(query): Query<ConnectionsQuery>,
 ) -> Result<axum::Json<ConnectionList>, ApiError> {
-    let found = connections::list(&mut app.store.reader().await?.db(), &caller.scope).await?;
-    let connections = found.into_iter().map(Connection::from).collect();
+    let mut reader = app.store.reader().await?;
+    let connections = match query.owner {
+        None | Some(ConnectionsOf::Me) => {
+            let own = connections::list(&mut reader.db(), &caller.scope).await?;
+            let listed = own.into_iter().map(|row| ListedConnection {
+                connection: row.into(),
+                owner: None,
+            });
+            listed.collect()
+        }
+        Some(ConnectionsOf::Workspace) => {
+            let shared = connections::of_workspace(&mut reader.db(), &caller.scope).await?;
+            let listed = shared.into_iter().map(|shared| ListedConnection {
+                connection: shared.row.into(),
+                owner: Some(ConnectionOwner {
+                    id: shared.owner_id,
+                    first_name: shared.first_name,
+                    last_name: shared.last_name,
+                }),
+            });
+            listed.collect()
+        }
+    };
     Ok(axum::Json(ConnectionList { connections }))
 }
 
 /// A connection and what it may be used for.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct ConnectionDetail {
     #[serde(flatten)]
     connection: Connection,
-    /// OAuth scopes; empty for connections of other kinds.
+    /// OAuth scopes that were granted; empty for connections of other kinds.
     scopes: Vec<String>,
+    /// Why the connection needs consent again, if its provider has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consent_problem: Option<String>,
     /// Hosts that it may be sent to; if empty, any host.
     #[schema(example = json!(["api.openai.com"]))]
     hosts: Vec<String>,
@@ -98,12 +169,15 @@ async fn get_connection(
     caller: Caller,
     Path(id): Path<ConnectionId>,
 ) -> Result<axum::Json<ConnectionDetail>, ApiError> {
-    let found = connections::find(&mut app.store.reader().await?.db(), &caller.scope, id).await?;
+    let mut reader = app.store.reader().await?;
+    let db = &mut reader.db();
+    let found = connections::find(db, &caller.scope, id).await?;
     let mut found = found.ok_or(Code::NotFound)?;
     Ok(axum::Json(ConnectionDetail {
         hosts: std::mem::take(&mut found.hosts.0),
         connection: found.into(),
-        scopes: Vec::new(),
+        scopes: connection_tokens::scopes(db, id).await?,
+        consent_problem: connection_tokens::refused(db, id).await?,
     }))
 }
 
@@ -123,25 +197,6 @@ struct ApiKeyConnectionRequest {
     /// Hosts that nodes may send it to: `api.example.com`, `api.example.com:8443`, `*.example.com`. Default: any.
     #[schema(example = json!(["api.openai.com"]), max_items = 50)]
     hosts: Option<Vec<String>>,
-}
-
-/// The secrets that were created from a connection's credentials.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct SeedResult {
-    /// Number of distinct secret names.
-    secrets_seeded: usize,
-    #[schema(example = json!(["OPEN_AI_API_KEY"]))]
-    secret_names: Vec<String>,
-}
-
-/// A new connection.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct CreatedConnection {
-    #[serde(flatten)]
-    connection: Connection,
-    seed_result: SeedResult,
 }
 
 /// Stores a key, and seeds it as a secret into the active workspace's environments.
@@ -232,7 +287,7 @@ async fn create_credentials_connection(
 }
 
 /// Deletes one of the caller's connections, and the secrets that still have the values it seeded. Patterns that need
-/// them fail until they are replaced.
+/// them fail until they are replaced. Tokens that somebody has consented to are revoked as far as the provider can.
 #[utoipa::path(
     delete, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
     params(("id" = ConnectionId, Path, description = "Connection")),
@@ -249,6 +304,7 @@ async fn delete_connection(
     Path(id): Path<ConnectionId>,
 ) -> Result<StatusCode, ApiError> {
     let editor = caller.scope.editor()?;
+    let revocation = app.executions.consents().revocation(&editor, id).await?;
     let deleted = app.store.write(move |db| {
         Box::pin(async move {
             audit::note(db, &editor, Action::ConnectionDeleted.of(Object::Connection(id))).await?;
@@ -260,6 +316,10 @@ async fn delete_connection(
     });
     deleted.await?;
     app.executions.environments().changed();
+    // Nobody waits for a provider that may not answer.
+    if let Some(revocation) = revocation {
+        tokio::spawn(revocation);
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -43,6 +43,7 @@ const PAGES: &[&str] = &[
     "/",
     "/sign-in",
     "/sign-in/return",
+    "/connections/return",
     "/register",
     "/join",
     "/forgot-password",

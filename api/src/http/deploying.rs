@@ -62,7 +62,7 @@ struct DeployBody {
     others: Others,
 }
 
-/// The fields of a request to deploy: what is almost one of them is a mistake, such as `dryrun`.
+/// The fields of a request to deploy: what is almost one of them is a mistake, such as `dryrun` or `version`.
 const DEPLOY_FIELDS: &[&str] = &[
     "nodeDefinitions",
     "environmentId",

@@ -145,6 +145,16 @@ pub struct GraphSettings {
     retry: Option<RetrySettings>,
     /// Pattern to run when a run has failed for good.
     error_pattern_id: Option<String>,
+    /// What becomes of an expression that throws; default: `strict`.
+    expressions: Option<ExpressionsSetting>,
+}
+
+/// `strict`: its node fails. `lenient`: it is `undefined`, and the log tells it once.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+enum ExpressionsSetting {
+    Strict,
+    Lenient,
 }
 
 /// A node type of the pattern's own.

@@ -1,5 +1,9 @@
 //! Extractors for handlers: the caller, and bodies, queries and paths whose errors are reported by field.
 
+mod mistakes;
+
+pub use mistakes::{Misnamed, Others, refuse_misnamed};
+
 use super::client_ip::ClientIp;
 use super::server;
 use crate::app::App;
@@ -17,12 +21,11 @@ use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_service::auth::caller::{self, Means};
 use heddle_service::auth::token::Session;
 use heddle_store::{accounts, asking};
-use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -262,7 +265,7 @@ pub fn element<T: DeserializeOwned>(path: &str, element: &RawValue) -> Result<T,
             inner if inner.starts_with('[') => format!("{path}{inner}"),
             inner => format!("{path}.{inner}"),
         };
-        json_error(&path, error.inner())
+        mistakes::of_json(&path, error.inner())
     })
 }
 
@@ -314,99 +317,12 @@ pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        json_error(&path, error.inner())
+        mistakes::of_json(&path, error.inner())
     })?;
     reader.end().map_err(|error| {
         ApiError::field("", format!("the body contains more than one JSON value: {error}"))
     })?;
     Ok(value)
-}
-
-/// Fields of a body that are not known, where others than ours may be sent as well.
-#[derive(Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub struct Others(BTreeMap<String, IgnoredAny>);
-
-impl Others {
-    /// Refuses those that are almost called like a known one.
-    pub fn are_no_mistakes(&self, known: &[&str]) -> Result<(), ApiError> {
-        let mistaken = self
-            .0
-            .keys()
-            .find_map(|name| Some((name, meant(name, known.iter().copied())?)));
-        match mistaken {
-            Some((name, meant)) => Err(ApiError::field(name, unknown(Some(meant)))),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Longer names are no mistyped ones.
-const MISTYPED_BYTES_MAX: usize = 64;
-
-/// What is said of a field that is not known.
-fn unknown(meant: Option<&str>) -> String {
-    match meant {
-        Some(meant) => format!("is not known: did you mean `{meant}`?"),
-        None => "is not known".to_owned(),
-    }
-}
-
-/// The known name that somebody meant who has written this one, if there is one that is almost the same.
-fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    if name.len() > MISTYPED_BYTES_MAX {
-        return None;
-    }
-    let distance = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    let nearest = known
-        .map(|known| (distance(known), known))
-        .min_by_key(|(distance, _)| *distance);
-    nearest
-        .filter(|(distance, known)| *distance <= if known.len() <= 5 { 1 } else { 2 })
-        .map(|(_, known)| known)
-}
-
-fn json_error(path: &str, error: &serde_json::Error) -> ApiError {
-    if error.is_syntax() || error.is_eof() {
-        return ApiError::field("", format!("the body is not valid JSON: {error}"));
-    }
-    let text = error.to_string();
-    let told = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(told, _)| told);
-    let parent = if path == "." { "" } else { path };
-    // serde names a missing or unknown field in the message, with the path of the object around it, and those that are known.
-    let known = || told.split('`').skip(3).step_by(2);
-    let named = |opening: &str| told.strip_prefix(opening)?.split('`').next();
-    let within = |name: &str| match parent {
-        "" => name.to_owned(),
-        _ if parent.ends_with(name) => parent.to_owned(),
-        _ => format!("{parent}.{name}"),
-    };
-    if let Some(name) = named("missing field `") {
-        return ApiError::field(within(name), "is missing");
-    }
-    if let Some(name) = named("unknown field `") {
-        return ApiError::field(within(name), unknown(meant(name, known())));
-    }
-    ApiError::field(parent, format!("is wrong: {}", without_value(told)))
-}
-
-/// serde quotes the value that it can't take, which may be a secret in the wrong place.
-fn without_value(told: &str) -> String {
-    let Some((found, expected)) = told.rsplit_once(", expected ") else {
-        return told.to_owned();
-    };
-    match found
-        .strip_prefix("invalid type: ")
-        .or_else(|| found.strip_prefix("invalid value: "))
-    {
-        Some(found) => {
-            let kind = found.split(['"', '`']).next().unwrap_or_default().trim();
-            format!("expected {expected}, found {kind}")
-        }
-        None => told.to_owned(),
-    }
 }
 
 /// A query string.
@@ -436,7 +352,7 @@ where
                     .any(|(name, value)| name == path && value.is_empty());
                 let said = match is_empty {
                     true => "is empty: give it a value, or leave it out".to_owned(),
-                    false => format!("is wrong: {message}"),
+                    false => mistakes::in_words(&message),
                 };
                 ApiError::field(path, said)
             })
@@ -474,34 +390,28 @@ where
 /// Checks that a part of a body is an object, and keeps it as text.
 pub fn object(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError> {
     match kind(&raw) {
-        "map" => Ok(raw),
-        found => Err(ApiError::field(
-            path,
-            format!("is wrong: expected a map, found {found}"),
-        )),
+        "an object" => Ok(raw),
+        found => Err(ApiError::field(path, format!("must be an object, not {found}"))),
     }
 }
 
 /// Checks that a part of a body is a list, and keeps it as text.
 pub fn list(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError> {
     match kind(&raw) {
-        "sequence" => Ok(raw),
-        found => Err(ApiError::field(
-            path,
-            format!("is wrong: expected a sequence, found {found}"),
-        )),
+        "an array" => Ok(raw),
+        found => Err(ApiError::field(path, format!("must be an array, not {found}"))),
     }
 }
 
-/// What serde calls it.
+/// What JSON calls it.
 fn kind(raw: &RawValue) -> &'static str {
     match raw.get().bytes().next() {
-        Some(b'{') => "map",
-        Some(b'[') => "sequence",
-        Some(b'"') => "string",
-        Some(b't' | b'f') => "boolean",
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
         Some(b'n') => "null",
-        _ => "number",
+        _ => "a number",
     }
 }
 

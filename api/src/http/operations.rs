@@ -1,11 +1,12 @@
 //! Running, pausing, resuming and redeploying a deployment.
 
 use super::deploying::NewStatus;
-use super::extract::{Caller, OptionalJson, Path, Query, given};
+use super::extract::{Caller, Misnamed, OptionalJson, Path, Query, given, refuse_misnamed};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_execution::scheduler::schedule_event;
 use heddle_execution::{Accepted, Ended, NewRun, OwnedRight};
 use heddle_model::Code;
 use heddle_model::ids::{DeploymentId, RunId};
@@ -30,9 +31,29 @@ pub fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ExecuteBody {
-    /// The event.
+    /// The event. Default: none, and for a pattern that starts by a schedule that of a schedule which is due now.
     #[schema(value_type = Option<HashMap<String, Value>>, example = json!({"body": {"amount": 12}}))]
     event_data: Option<Box<RawValue>>,
+    #[schema(ignore)]
+    event: Misnamed,
+    #[schema(ignore)]
+    data: Misnamed,
+    #[schema(ignore)]
+    input: Misnamed,
+    #[schema(ignore)]
+    body: Misnamed,
+}
+
+impl ExecuteBody {
+    /// An event by another name would be one that the run does not get.
+    fn check(&self) -> Result<(), ApiError> {
+        refuse_misnamed(&[
+            ("event", &self.event, "eventData"),
+            ("data", &self.data, "eventData"),
+            ("input", &self.input, "eventData"),
+            ("body", &self.body, "eventData.body"),
+        ])
+    }
 }
 
 /// How to run.
@@ -107,7 +128,8 @@ async fn execute_deployment(
     OptionalJson(body): OptionalJson<ExecuteBody>,
 ) -> Result<Enveloped<Executed>, ApiError> {
     let runner = caller.scope.runner()?;
-    let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
+    body.check()?;
+    let mut event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
     if event.get() != "null" && !event.get().starts_with('{') {
         return Err(ApiError::field("eventData", "must be an object"));
     }
@@ -119,6 +141,9 @@ async fn execute_deployment(
         .active_for(row.slot())
         .await?
         .ok_or(Code::NotActive)?;
+    if event.get() == "null" && deployment.starts_by_schedule() {
+        event = schedule_event(app.clock.now(), app.clock.now()).map_err(ApiError::internal)?;
+    }
     let wait = query.wait.unwrap_or(false);
     // The caller may read all files of the tenant, and so may this run read those that they name.
     let files = app.executions.files();

@@ -10,7 +10,7 @@ mod n8n;
 mod presence;
 
 use super::drawn::NodeDefinition;
-use super::extract::{Admin, Caller, CodeJson, Path, text};
+use super::extract::{Admin, Caller, CodeJson, Misnamed, Path, refuse_misnamed, text};
 use super::reply;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -115,12 +115,21 @@ struct CreateRequest {
     is_template: Option<bool>,
     #[schema(example = json!(["orders", "chat"]), max_items = 50)]
     tags: Option<Vec<String>>,
+    /// The graph of version 1; default: an empty one.
+    #[schema(value_type = Option<GraphSchema>)]
+    graph_data: Option<Box<RawValue>>,
     /// Definitions of custom node types, by name; default: none.
     #[schema(value_type = Option<HashMap<String, NodeDefinition>>, example = json!({}))]
     node_definitions: Option<Box<RawValue>>,
+    #[schema(ignore)]
+    graph: Misnamed,
+    #[schema(ignore)]
+    nodes: Misnamed,
+    #[schema(ignore)]
+    definitions: Misnamed,
 }
 
-/// Creates a pattern with an empty graph.
+/// Creates a pattern, with an empty graph unless the request has one.
 #[utoipa::path(
     post, path = "/api/patterns", operation_id = "create_pattern", tag = "Patterns", request_body = CreateRequest, security(("bearer" = [])),
     responses(
@@ -136,9 +145,18 @@ async fn create(
     CodeJson(request): CodeJson<CreateRequest>,
 ) -> Result<(StatusCode, Answer<Pattern>), ApiError> {
     let editor = caller.scope.editor()?;
+    refuse_misnamed(&[
+        ("graph", &request.graph, "graphData"),
+        ("nodes", &request.nodes, "graphData.nodes"),
+        ("definitions", &request.definitions, "nodeDefinitions"),
+    ])?;
     let definitions = definitions(&app, &editor, request.node_definitions)
         .await?
         .unwrap_or_default();
+    let graph = match request.graph_data {
+        Some(given) => graph(&app, &editor, given).await?,
+        None => Graph::empty(),
+    };
     let new = NewPattern {
         name: text("name", &request.name, NAME_CHARS_MAX)?,
         description: request
@@ -149,14 +167,14 @@ async fn create(
         is_public: request.is_public.unwrap_or(false),
         is_template: request.is_template.unwrap_or(false),
         tags: request.tags.map(tags).transpose()?.unwrap_or_default(),
-        graph: Graph::empty(),
+        graph: graph.clone(),
         definitions: definitions.clone(),
         call_interface: None,
         summary: "created".to_owned(),
         tests: Vec::new(),
     };
     let row = patterns::create(&app, editor, new).await?;
-    let (graph, definitions) = (Graph::empty().into_json()?, definitions.into_json()?);
+    let (graph, definitions) = (graph.into_json()?, definitions.into_json()?);
     Ok((
         StatusCode::CREATED,
         Answer(Pattern::new(row, graph, definitions, false)),
@@ -213,6 +231,14 @@ struct UpdateRequest {
     summary: Option<String>,
     /// The version that this change is based on; if there is a newer one, the response is 409.
     version_number: Option<i64>,
+    #[schema(ignore)]
+    graph: Misnamed,
+    #[schema(ignore)]
+    nodes: Misnamed,
+    #[schema(ignore)]
+    definitions: Misnamed,
+    #[schema(ignore)]
+    version: Misnamed,
 }
 
 /// The new version.
@@ -255,6 +281,12 @@ async fn update(
     CodeJson(request): CodeJson<UpdateRequest>,
 ) -> Result<([(HeaderName, String); 1], Answer<Updated>), ApiError> {
     let editor = caller.scope.editor()?;
+    refuse_misnamed(&[
+        ("graph", &request.graph, "graphData"),
+        ("nodes", &request.nodes, "graphData.nodes"),
+        ("definitions", &request.definitions, "nodeDefinitions"),
+        ("version", &request.version, "versionNumber"),
+    ])?;
     let graph = match request.graph_data {
         Some(given) => Some(graph(&app, &editor, given).await?),
         None => None,

@@ -6,7 +6,9 @@ mod cors;
 mod forms;
 mod ingest;
 mod path;
+mod streaming;
 mod uploads;
+mod waiting;
 mod whole;
 
 use super::client_ip::ClientIp;

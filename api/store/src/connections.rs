@@ -23,7 +23,7 @@ pub struct ConnectionRow {
     /// `oauth`, `api_key` or `credentials`.
     #[sqlx(rename = "type")]
     pub kind: String,
-    /// `active`.
+    /// `active` or `consent_needed`.
     pub status: String,
     /// When made.
     #[sqlx(try_from = "i64")]
@@ -88,9 +88,20 @@ impl Found {
     }
 }
 
-const FOUND: &str =
-    "select id, provider, display_name, type, status, created_at, updated_at, hosts, workspace_id, data_key,
-    ciphertext from connections where ";
+/// What of a connection may be seen. Without tokens that can be used, one by consent needs consent.
+macro_rules! seen {
+    () => {
+        "id, provider, display_name, type, case when type = 'oauth' and not exists (select 1 from connection_tokens t
+            where t.connection_id = connections.id and t.refused is null) then 'consent_needed' else status end as status,
+        created_at, updated_at, hosts"
+    };
+}
+
+const FOUND: &str = concat!(
+    "select ",
+    seen!(),
+    ", workspace_id, data_key, ciphertext from connections where "
+);
 
 /// The tenant's connection with this id, or else the newest active one that has the reference as its label or, if
 /// none has, as its provider.
@@ -209,9 +220,11 @@ fn aad(connection: ConnectionId) -> String {
     format!("connections/{connection}")
 }
 
-const CONNECTION: &str =
-    "select id, provider, display_name, type, status, created_at, updated_at, hosts from connections
-    where user_id = ? and (workspace_id = ? or workspace_id is null) ";
+const CONNECTION: &str = concat!(
+    "select ",
+    seen!(),
+    " from connections where user_id = ? and (workspace_id = ? or workspace_id is null) "
+);
 
 /// The user's own connections of the active workspace and of none, the newest first.
 pub async fn list(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<ConnectionRow>, StoreError> {
@@ -219,7 +232,39 @@ pub async fn list(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<ConnectionRow>, 
     db.all(select.push("order by id desc")).await
 }
 
-/// One of them.
+/// A connection of a workspace, and who made it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct SharedRow {
+    /// The connection.
+    #[sqlx(flatten)]
+    pub row: ConnectionRow,
+    /// Who made it.
+    #[sqlx(try_from = "String")]
+    pub owner_id: UserId,
+    /// Their first name; `None`: they have no account any more.
+    pub first_name: Option<String>,
+    /// Their last name.
+    pub last_name: Option<String>,
+}
+
+/// The connections that runs of the active workspace may open, whoever made them, the newest first; for somebody in no workspace
+/// their own.
+pub async fn of_workspace(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<SharedRow>, StoreError> {
+    let select = sql(
+        "select c.id, c.provider, c.display_name, c.type, c.status, c.created_at, c.updated_at, c.hosts,
+         c.user_id as owner_id, u.first_name, u.last_name
+         from connections c left join users u on u.id = c.user_id where ",
+    );
+    let select = match scope.workspace() {
+        Some(workspace) => select.push("c.workspace_id = ?").bind(workspace),
+        None => select
+            .push("c.workspace_id is null and c.user_id = ?")
+            .bind(scope.user()),
+    };
+    db.all(select.push(" order by c.id desc")).await
+}
+
+/// One of the user's own.
 pub async fn find(
     db: &mut Db<'_>,
     scope: &Scope,

@@ -4,6 +4,7 @@ use super::asking::{Share, Shares};
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql, sql};
 use super::error::StoreError;
+use super::turns::Load;
 use super::writer::{self, Done, Writer};
 use super::{migrations, sqlite_file};
 use futures_util::future::BoxFuture;
@@ -219,6 +220,16 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.write_sized(Load::LITTLE, work).await
+    }
+
+    /// The same for what may be large, since somebody outside chooses how much it is: others' small writes go first.
+    pub async fn write_sized<T, E, F>(&self, load: Load, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         match &self.backend {
             Backend::Sqlite { writer, .. } => {
                 let (sender, receiver) = oneshot::channel();
@@ -237,7 +248,7 @@ impl Store {
                         }
                     })
                 });
-                writer.send(job).await?;
+                writer.send(load, job).await?;
                 receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
             }
             Backend::Postgres { pool, .. } => transaction(pool, work).await,
@@ -245,7 +256,7 @@ impl Store {
     }
 
     /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
-    pub async fn execute_all(&self, statements: Vec<Sql>) -> Result<(), StoreError> {
+    pub async fn execute_all(&self, load: Load, statements: Vec<Sql>) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite { writer, .. } => {
                 let (sender, receiver) = oneshot::channel();
@@ -253,7 +264,7 @@ impl Store {
                     // Nobody listens any more when the caller has gone.
                     let _ = sender.send(settled);
                 });
-                writer.send_statements(statements, answer).await?;
+                writer.send_statements(load, statements, answer).await?;
                 receiver.await.unwrap_or(Err(StoreError::Closed))
             }
             Backend::Postgres { pool, .. } => {

@@ -14,7 +14,7 @@ pub mod waiting;
 pub mod workspace;
 
 use super::usage::{self, Counted};
-use super::{Arg, Db, Sql, Store, StoreError, inserts, sql, with_rows};
+use super::{Arg, Db, Load, Sql, Store, StoreError, inserts, sql, with_rows};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
@@ -58,6 +58,12 @@ pub struct AcceptedRow {
 }
 
 impl AcceptedRow {
+    /// Of what senders and the run choose.
+    pub fn bytes(&self) -> usize {
+        let end = self.end.as_ref().map_or(0, |end| end.bytes());
+        self.event.as_ref().map_or(0, String::len).saturating_add(end)
+    }
+
     /// What [`ACCEPTED`] names.
     fn cells(self, owner: &str) -> [Arg; 28] {
         let (parent_id, parent_key) = self.parent.unzip();
@@ -152,12 +158,16 @@ pub async fn accept(
 }
 
 /// The same for a database's only server, which is always there, and without keys.
-pub async fn accept_alone(store: &Store, server: &str, rows: Vec<AcceptedRow>) -> Result<(), StoreError> {
+pub async fn accept_alone(
+    store: &Store,
+    server: &str,
+    (load, rows): (Load, Vec<AcceptedRow>),
+) -> Result<(), StoreError> {
     let ended = ended_of(&rows);
     let rows = rows.into_iter().map(|row| row.cells(server));
     let mut statements = inserts(ACCEPTED, rows, None);
     statements.extend(usage::counted("", &ended).statements);
-    store.execute_all(statements).await
+    store.execute_all(load, statements).await
 }
 
 /// What those have used that are stored with their end.
@@ -308,6 +318,18 @@ impl ResultRow {
             effects: 0,
             egress_bytes: 0,
         }
+    }
+
+    /// Of what the run has made.
+    pub fn bytes(&self) -> usize {
+        let made = [
+            &self.output,
+            &self.error,
+            &self.logs,
+            &self.trace,
+            &self.failed_input,
+        ];
+        made.into_iter().flatten().map(String::len).sum()
     }
 
     /// What the attempt has used; as a run, if that has ended.

@@ -1,10 +1,12 @@
 //! The single writer of SQLite. It executes all waiting writes in one transaction, and answers when that is on disk
 //! (group commit): under load, many writes share one sync, and without load no write is delayed. Statements that were
-//! already batched by their sender get a transaction of their own.
+//! already batched by their sender get a transaction of their own. A transaction has no more than a group's bytes, and what is
+//! small comes first.
 
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql};
 use super::error::{Failed, StoreError};
+use super::turns::{Group, Load, Turns};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
@@ -29,10 +31,64 @@ pub(super) struct Done {
 pub(super) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 enum Message {
-    Write(Job),
-    Statements(Vec<Sql>, Answer),
+    Work(Load, Work),
     /// Closes the connection after all earlier messages, and then notifies the sender.
     Close(oneshot::Sender<()>),
+}
+
+enum Work {
+    Write(Job),
+    Statements(Vec<Sql>, Answer),
+}
+
+/// What the writer has received and not written yet.
+struct Waiting {
+    messages: mpsc::Receiver<Message>,
+    turns: Turns<u64, Work>,
+    /// How many have come: nothing is kept in order, since whoever needs an order waits for the answer.
+    count: u64,
+    /// After what came before it, nothing else is received.
+    closing: Option<oneshot::Sender<()>>,
+}
+
+impl Waiting {
+    /// What comes next, as a group to which more may be added. `None`: nothing does any more.
+    async fn next(&mut self) -> Option<(Group, Work)> {
+        if self.turns.is_empty() && self.closing.is_none() {
+            let message = self.messages.recv().await?;
+            self.put(message);
+        }
+        self.receive();
+        let mut group = self.turns.begin();
+        let work = self.turns.take(&mut group)?;
+        Some((group, work))
+    }
+
+    /// One more of a group.
+    fn more(&mut self, group: &mut Group) -> Option<Work> {
+        self.receive();
+        self.turns.take(group)
+    }
+
+    /// Receives all that was sent.
+    fn receive(&mut self) {
+        while self.closing.is_none() && self.turns.len() < QUEUE_MAX {
+            let Ok(message) = self.messages.try_recv() else {
+                return;
+            };
+            self.put(message);
+        }
+    }
+
+    fn put(&mut self, message: Message) {
+        match message {
+            Message::Work(load, work) => {
+                self.count = self.count.wrapping_add(1);
+                self.turns.push(self.count, load, work);
+            }
+            Message::Close(closed) => self.closing = Some(closed),
+        }
+    }
 }
 
 /// A handle for sending writes to the writer. When the last handle is dropped, the writer finishes the waiting writes
@@ -49,14 +105,20 @@ impl Writer {
     }
 
     /// Queues a write.
-    pub async fn send(&self, job: Job) -> Result<(), StoreError> {
-        let sent = self.0.send(Message::Write(job)).await;
+    pub async fn send(&self, load: Load, job: Job) -> Result<(), StoreError> {
+        let sent = self.0.send(Message::Work(load, Work::Write(job))).await;
         sent.map_err(|_| StoreError::Closed)
     }
 
     /// Queues statements whose results are not needed.
-    pub async fn send_statements(&self, statements: Vec<Sql>, answer: Answer) -> Result<(), StoreError> {
-        let sent = self.0.send(Message::Statements(statements, answer)).await;
+    pub async fn send_statements(
+        &self,
+        load: Load,
+        statements: Vec<Sql>,
+        answer: Answer,
+    ) -> Result<(), StoreError> {
+        let work = Work::Statements(statements, answer);
+        let sent = self.0.send(Message::Work(load, work)).await;
         sent.map_err(|_| StoreError::Closed)
     }
 
@@ -73,29 +135,35 @@ impl Writer {
 async fn work(
     mut connection: SqliteConnection,
     mut checkpoints: Checkpoints,
-    mut messages: mpsc::Receiver<Message>,
+    messages: mpsc::Receiver<Message>,
 ) {
-    let (mut next, mut closing) = (None, None);
+    let mut waiting = Waiting {
+        messages,
+        turns: Turns::new(GROUP_MAX),
+        count: 0,
+        closing: None,
+    };
+    let mut next = None;
     loop {
-        let waiting = next.take();
-        let message = match waiting {
-            Some(message) => Some(message),
-            None => messages.recv().await,
+        let (group, work) = match next.take() {
+            Some(next) => next,
+            None => match waiting.next().await {
+                Some(next) => next,
+                None => break,
+            },
         };
-        match message {
-            Some(Message::Statements(statements, answer)) => {
+        match work {
+            Work::Statements(statements, answer) => {
                 alone(&mut connection, statements, answer).await;
             }
-            Some(Message::Write(job)) => next = group(&mut connection, job, &mut messages).await,
-            Some(Message::Close(closed)) => {
-                closing = Some(closed);
-                break;
+            Work::Write(job) => {
+                next = transaction(&mut connection, (group, job), &mut waiting).await;
             }
-            None => break,
         }
         checkpoints.committed(&mut connection).await;
     }
-    drop(messages);
+    let closing = waiting.closing.take();
+    drop(waiting);
     checkpoints.end().await;
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database was not closed properly");
@@ -117,12 +185,12 @@ async fn alone(connection: &mut SqliteConnection, statements: Vec<Sql>, answer: 
     answer(done.map(drop));
 }
 
-/// One transaction with all writes that wait, up to the first message of another kind, which it gives back.
-async fn group(
+/// One transaction with all writes of a group, up to the first work of another kind, which it gives back.
+async fn transaction(
     connection: &mut SqliteConnection,
-    first: Job,
-    messages: &mut mpsc::Receiver<Message>,
-) -> Option<Message> {
+    (mut group, first): (Group, Job),
+    waiting: &mut Waiting,
+) -> Option<(Group, Work)> {
     let (mut answers, mut after) = (Vec::new(), None);
     let mut settled = statement(connection, "begin immediate").await;
     let mut next = Some(first);
@@ -134,11 +202,10 @@ async fn group(
         }
         // Without a transaction the rest may have better luck with the next.
         next = None;
-        if settled.is_ok() && answers.len() < GROUP_MAX {
-            match messages.try_recv() {
-                Ok(Message::Write(job)) => next = Some(job),
-                Ok(other) => after = Some(other),
-                Err(_) => {}
+        if settled.is_ok() {
+            match waiting.more(&mut group) {
+                Some(Work::Write(job)) => next = Some(job),
+                other => after = other,
             }
         }
     }
@@ -152,7 +219,7 @@ async fn group(
     for answer in answers {
         answer(settled.clone());
     }
-    after
+    after.map(|work| (group, work))
 }
 
 async fn statement(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {

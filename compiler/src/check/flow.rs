@@ -62,6 +62,7 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Findings) {
         several_live(level, &mut guards, found);
         once(level, &mut guards, (Role::Return, "several-returns"), found);
         once(level, &mut guards, (Role::Respond, "responds-twice"), found);
+        whole_and_streamed(level, &mut guards, found);
         effects_in_loops(level, flow, found);
     }
 }
@@ -101,7 +102,10 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
             "every trigger is disabled, so no run can start",
         ));
     }
-    let responders = level.nodes.iter().filter(|spot| spot.role() == Role::Respond);
+    let responders = level
+        .nodes
+        .iter()
+        .filter(|spot| matches!(spot.role(), Role::Respond | Role::Stream));
     let is_requested = |spot: &Spot<'_>| Start::REQUESTS.iter().any(|start| spot.starts_by(*start));
     if !triggers().any(is_requested) {
         found.extend(responders.map(|spot| {
@@ -317,6 +321,27 @@ fn once(
                 level.nodes[*node].node.node_type
             );
             found.push(Diagnostic::warning(code, message).at_node(level.name(*node)));
+        }
+    }
+}
+
+/// Answers of runs that may stream one as well.
+fn whole_and_streamed(level: &Level<'_>, compared: &mut Compared, found: &mut Findings) {
+    let of_role = |role: Role| {
+        let nodes = 0..level.nodes.len();
+        nodes.filter(move |node| level.nodes[*node].role() == role && !level.nodes[*node].node.disabled)
+    };
+    for whole in of_role(Role::Respond) {
+        let streamed = of_role(Role::Stream).find(|streamed| {
+            let both = [&compared.of_nodes[*streamed], &compared.of_nodes[whole]];
+            !guards::exclusive(&both, &mut compared.steps)
+        });
+        if let Some(streamed) = streamed {
+            let message = format!(
+                "a run may reach both this node and `{}`; what is streamed is the response then, and this one is not sent",
+                level.name(streamed)
+            );
+            found.push(Diagnostic::warning("responds-twice", message).at_node(level.name(whole)));
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::level::Level;
 use crate::diagnostic::did_you_mean;
 use crate::expression::{Names, NodeName, Problem};
+use heddle_contract::manifest::Expressions;
 use std::collections::HashMap;
 
 /// Labels of a level: the node of each, or several.
@@ -36,7 +37,9 @@ pub(crate) struct NodeNames<'a, 'l> {
 impl Names for NodeNames<'_, '_> {
     fn node(&self, name: NodeName<'_>) -> Result<u32, Problem> {
         let index = self.find(name)?;
-        if !self.level.may_precede(index, self.node) {
+        let is_lenient = self.level.graph.settings.expressions == Expressions::Lenient;
+        // Without an output it is `undefined`, as that of a node that has not run.
+        if !is_lenient && !self.level.may_precede(index, self.node) {
             let written = self.level.name(index);
             let message = if index == self.node {
                 format!("`{written}` is this node itself, which has no output yet")

@@ -158,6 +158,9 @@ impl<'m> FunctionBuilder<'m> {
         self.integer(index);
         self.instructions().i32_store(word);
         self.expression(&site.expression);
+        if self.module.is_lenient {
+            self.call("lenient");
+        }
     }
 
     fn text(&mut self, parts: &[TextPart]) {

@@ -27,6 +27,8 @@ pub(super) struct Module {
     /// By number.
     pub(super) functions: Vec<Compiled>,
     pub(super) sites: Vec<Site>,
+    /// Whether an expression that fails is `undefined`.
+    pub(super) is_lenient: bool,
 }
 
 /// A compiled function. All its locals are `i32`.

@@ -2,6 +2,11 @@
 
 import { answer, api, type Schemas } from './client';
 
+export type Imported = Schemas['N8nPattern'];
+
+/** As many as are taken at once. */
+const WORKFLOWS_MAX = 50;
+
 type Translated = Pick<Schemas['N8nPattern'], 'graphData' | 'nodeDefinitions' | 'report'>;
 
 /** A workflow's pattern, which is not stored; what differs is in the notes of its nodes. */
@@ -36,11 +41,69 @@ export function noted(pattern: Translated): Translated {
 }
 
 /** What people are told when a workflow has become a pattern. */
-export function howWell({ nodes, exact, approximate, stub }: Schemas['N8nSummary']): string {
+export const howWell = (summary: Schemas['N8nSummary']): string =>
+  `${nodeCounts(summary)}. Their notes say more.`;
+
+/** For example `5 nodes from n8n: 4 as in n8n, 1 to be replaced`. */
+export function nodeCounts({ nodes, exact, approximate, stub }: Schemas['N8nSummary']): string {
   const parts = [
     exact && `${exact} as in n8n`,
     approximate && `${approximate} with differences`,
     stub && `${stub} to be replaced`,
   ].filter(Boolean);
-  return `${nodes} node${nodes === 1 ? '' : 's'} from n8n: ${parts.join(', ')}. Their notes say more.`;
+  return `${nodes} node${nodes === 1 ? '' : 's'} from n8n: ${parts.join(', ')}`;
+}
+
+/** Workflows as patterns, with what differs: as they would be, or made. */
+async function imported(workflows: readonly object[], dryRun: boolean): Promise<readonly Imported[]> {
+  if (workflows.length > WORKFLOWS_MAX)
+    throw new Error(`These are ${workflows.length} workflows: choose at most ${WORKFLOWS_MAX} at a time.`);
+  const body = { workflows: workflows as Record<string, unknown>[], dryRun };
+  return (await answer(api.POST('/api/patterns/import/n8n', { body }))).patterns;
+}
+
+/** What would become of workflows; nothing is made. */
+export const reviewN8n = (workflows: readonly object[]): Promise<readonly Imported[]> =>
+  imported(workflows, true);
+
+/** Makes a pattern of each workflow; those that call each other find each other. */
+export const importN8n = (workflows: readonly object[]): Promise<readonly Imported[]> =>
+  imported(workflows, false);
+
+/** What is said of one node, or of the workflow as a whole. */
+export interface Remarks {
+  readonly id: string;
+  readonly label: string;
+  readonly n8nType: string;
+  readonly level: string;
+  readonly items: readonly Schemas['N8nItem'][];
+}
+
+const LEVELS = ['stub', 'approximate', 'exact'];
+
+/** The report node by node: what has to be replaced first, then what differs. */
+export function remarksOf({ graphData, report }: Pick<Imported, 'graphData' | 'report'>): readonly Remarks[] {
+  const nodes = (graphData?.['nodes'] ?? []) as { id: string; data?: { label?: string } }[];
+  const labels = new Map(nodes.map(({ id, data }) => [id, data?.label ?? id]));
+  const byNode = new Map<string, Schemas['N8nItem'][]>();
+  for (const item of report.items) {
+    const id = item.nodeId ?? '';
+    byNode.set(id, [...(byNode.get(id) ?? []), item]);
+  }
+  const rank = (level: string): number => LEVELS.indexOf(level);
+  return Array.from(byNode, ([id, items]) => ({
+    id,
+    label: id ? (labels.get(id) ?? id) : 'The workflow',
+    n8nType: items.find((item) => item.n8nType)?.n8nType ?? '',
+    level: items.map((item) => item.level).sort((a, b) => rank(a) - rank(b))[0] ?? '',
+    items,
+  })).sort((a, b) => rank(a.level) - rank(b.level));
+}
+
+/** The numbers of all workflows together. */
+export function inAll(patterns: readonly Imported[]): Schemas['N8nSummary'] {
+  const sum = { nodes: 0, exact: 0, approximate: 0, stub: 0, repaired: 0 };
+  for (const { report } of patterns)
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += report.summary[name];
+  return sum;
 }

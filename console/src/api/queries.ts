@@ -294,6 +294,14 @@ export const connectionKinds = (isWanted: () => boolean) =>
     () => ({ enabled: isWanted(), staleTime: Infinity }),
   );
 
+/** The redirect URI to register at providers, and where the operator has a client. */
+export const oauthClient = (isWanted: () => boolean) =>
+  query(
+    () => ['oauth-client'],
+    (signal) => answer(api.GET('/api/connections/oauth/client', { signal })),
+    () => ({ enabled: isWanted(), staleTime: Infinity }),
+  );
+
 /** A deployment's schedules with their next times. */
 export const schedulesOf = (deployment: () => string) =>
   query(

@@ -87,10 +87,15 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 /** A workflow of n8n, or a part of one as its editor copies it: types of nodes have the name of their package before them. */
 export function readN8n(text: string): object | undefined {
   const value = objectIn(text);
-  const nodes = value?.['nodes'];
-  if (!value || !Array.isArray(nodes) || nodes.length === 0) return undefined;
+  return isN8n(value) ? value : undefined;
+}
+
+/** Whether this is a workflow of n8n. */
+export function isN8n(value: unknown): value is Record<string, unknown> {
+  const nodes = (value as { nodes?: unknown } | null | undefined)?.nodes;
+  if (!Array.isArray(nodes) || nodes.length === 0) return false;
   const types = nodes.map((node) => (node as { type?: unknown } | null)?.type);
-  return types.every((type) => typeof type === 'string' && type.includes('.')) ? value : undefined;
+  return types.every((type) => typeof type === 'string' && type.includes('.'));
 }
 
 /** Reads a copied text: a clip, a whole pattern as the API or a file has it, or undefined if it is something else. */

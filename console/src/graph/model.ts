@@ -39,6 +39,7 @@ export interface Settings {
   readonly timeoutMs?: number;
   readonly retry?: Retry;
   readonly errorPatternId?: string;
+  readonly expressions?: 'strict' | 'lenient';
   readonly [field: string]: unknown;
 }
 

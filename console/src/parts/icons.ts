@@ -22,6 +22,7 @@ export {
   Ellipsis,
   Eye,
   EyeOff,
+  Files,
   FlaskConical,
   GitCompare,
   GitMerge,

@@ -17,6 +17,7 @@ const REACH: Readonly<Record<string, 'nothing' | 'service' | 'requests' | 'outsi
   mail: 'outside',
   sleep: 'nothing',
   sql: 'outside',
+  stream: 'service',
   wait: 'nothing',
 };
 

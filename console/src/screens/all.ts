@@ -34,6 +34,7 @@ export const SCREENS: Partial<Record<RouteName, Load>> = {
   audit: () => import('./audit/Audit.svelte'),
   usage: () => import('./usage/Usage.svelte'),
   kept: () => import('./kept/KeptValues.svelte'),
+  files: () => import('./files/Files.svelte'),
   settings: () => import('./settings/Settings.svelte'),
   profile: () => import('./profile/Profile.svelte'),
 };

@@ -52,5 +52,11 @@ export const WORKSPACE_PLACES: readonly Place[] = [
   { route: 'environments', label: 'Environments', icon: Layers, key: 'e', also: ['environment'] },
   { route: 'members', label: 'Members', icon: Users, key: 'm' },
   { route: 'keys', label: 'API keys', icon: KeyRound, key: 'k' },
-  { route: 'settings', label: 'Settings', icon: Settings, key: 's', also: ['audit', 'usage', 'kept'] },
+  {
+    route: 'settings',
+    label: 'Settings',
+    icon: Settings,
+    key: 's',
+    also: ['audit', 'usage', 'kept', 'files'],
+  },
 ];

@@ -38,6 +38,7 @@ export function triggerNames(triggers: readonly { type: string }[]): string {
 const STARTED_BY: Readonly<Record<string, string>> = {
   manual: 'By hand',
   webhook: 'Webhook',
+  form: 'Form',
   schedule: 'Schedule',
   email: 'Email',
   error: 'An error',

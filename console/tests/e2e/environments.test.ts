@@ -18,7 +18,7 @@ test('a pattern is deployed beside production, and promoted', async ({ page, acc
   await sheet.getByRole('combobox', { name: 'Environment' }).selectOption({ label: 'staging' });
   await expect(sheet.getByText('This pattern is deployed for the first time.')).toBeVisible();
   await expect(sheet.getByRole('button', { name: 'Promote to staging' })).toBeVisible();
-  const addresses = sheet.getByRole('region', { name: 'Webhook addresses' });
+  const addresses = sheet.getByRole('region', { name: 'Addresses' });
   await expect(addresses).toContainText('in staging');
   await expect(addresses).toContainText('gets an address and a secret of its own');
   await accessible(page);

@@ -50,6 +50,8 @@ test('a form is filled in by keyboard, corrected and sent', async ({ page, accou
 
   await page.goto(`/w/${account.workspace}/deployments/${data.deploymentId}`);
   await expect(page.getByText(address)).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Form: Visit' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Open the form' })).toHaveAttribute('href', address);
 
   await page.goto(address);
   await expect(page.getByRole('heading', { name: 'Order a visit' })).toBeVisible();

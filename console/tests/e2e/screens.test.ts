@@ -35,6 +35,7 @@ const SCREENS: Record<Exclude<RouteName, keyof typeof OUTSIDE | 'root'>, (of: Fi
   keys: () => ['keys'],
   settings: () => ['settings'],
   kept: () => ['kept-values'],
+  files: () => ['files'],
   audit: () => ['audit'],
   usage: () => ['usage'],
   profile: () => ['profile'],
@@ -43,6 +44,7 @@ const SCREENS: Record<Exclude<RouteName, keyof typeof OUTSIDE | 'root'>, (of: Fi
 const OUTSIDE = {
   signIn: '/sign-in',
   signInReturn: '/sign-in/return',
+  connectionReturn: '/connections/return',
   register: '/register',
   join: '/join#unknown',
   forgotPassword: '/forgot-password',
@@ -63,6 +65,7 @@ const EMPTY = [
   'settings',
   'audit',
   'usage',
+  'files',
   'profile',
 ];
 

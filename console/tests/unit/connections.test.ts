@@ -15,6 +15,8 @@ const kind = (id: string, provider: string | null, properties: object, required:
   description: '',
   leadsTo: 'http',
   provider,
+  byConsent: false,
+  hosts: [],
   schema: { type: 'object', properties, required } as unknown as Kind['schema'],
 });
 const bearer = kind('http-bearer', null, { apiKey: secret, baseUrl: { title: 'Base URL' } }, ['apiKey']);

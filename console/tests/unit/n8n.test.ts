@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { howWell, noted } from '../../src/api/n8n';
+import { howWell, inAll, noted, remarksOf } from '../../src/api/n8n';
+import { readFiles } from '$/screens/patterns/actions';
 
 const item = (nodeId: string | null, message: string) => ({
   nodeId,
@@ -29,4 +30,42 @@ test('it is told how many nodes are as they were', () => {
   expect(howWell(summary)).toBe(
     '3 nodes from n8n: 2 with differences, 1 to be replaced. Their notes say more.',
   );
+});
+
+test('the report goes node by node, and what has to be replaced comes first', () => {
+  const nodes = [{ id: 'a', data: { label: 'Fetch' } }, { id: 'b' }];
+  const summary = { nodes: 2, exact: 0, approximate: 1, stub: 1, repaired: 0 };
+  const stub = { ...item('b', 'Not there.'), level: 'stub', n8nType: 'n8n-nodes-base.matrix' };
+  const items = [item(null, 'Of all.'), item('a', 'One.'), stub, item('a', 'Two.')];
+  const pattern = {
+    name: 'P',
+    graphData: { nodes },
+    report: { summary, valid: true, connections: [], items },
+  };
+  expect(
+    remarksOf(pattern).map(({ label, n8nType, level, items }) => [label, n8nType, level, items.length]),
+  ).toEqual([
+    ['b', 'n8n-nodes-base.matrix', 'stub', 1],
+    ['The workflow', '', 'approximate', 1],
+    ['Fetch', '', 'approximate', 2],
+  ]);
+  expect(inAll([pattern, pattern])).toEqual({ nodes: 4, exact: 0, approximate: 2, stub: 2, repaired: 0 });
+});
+
+test('files hold patterns, graphs by their name, and workflows of n8n', async () => {
+  const file = (name: string, value: unknown) => new File([JSON.stringify(value)], name);
+  const workflow = { nodes: [{ type: 'n8n-nodes-base.set' }], connections: {} };
+  const graph = { nodes: [{ id: 'a', type: 'Return' }], edges: [] };
+  const chosen = await readFiles([
+    file('one.json', workflow),
+    file('all.json', [workflow, workflow]),
+    file('Orders.json', graph),
+    file('made.json', { name: 'Made', graphData: graph }),
+  ]);
+  expect(chosen.workflows).toEqual([workflow, workflow, workflow]);
+  expect(chosen.patterns).toEqual([
+    { name: 'Orders', graphData: graph },
+    { name: 'Made', graphData: graph },
+  ]);
+  await expect(readFiles([new File(['{'], 'torn.json')])).rejects.toThrow('“torn.json” is not JSON');
 });

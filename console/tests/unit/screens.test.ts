@@ -7,7 +7,7 @@ import { browserName } from '$/screens/profile/browser';
 import { triggerNames } from '$/screens/triggers';
 import { proof, takes, titleOf, usesSecret } from '$/screens/deployment/webhook';
 import { timeIn } from '$/screens/deployment/times';
-import { frequentFailures, rate, successRate } from '$/screens/home/failures';
+import { byPattern, frequentFailures, rate, successRate } from '$/screens/home/failures';
 
 describe('variables', () => {
   it('keep their type through the form', () => {
@@ -36,7 +36,8 @@ describe('webhooks', () => {
   it('need their secret unless anyone may send', () => {
     expect([proof('gitlab'), usesSecret('gitlab')]).toEqual(['Send the secret as GitLab does', true]);
     expect([proof('none'), usesSecret('none')]).toEqual(['Anyone who knows the address', false]);
-    expect([titleOf('Webhook'), titleOf('orders')]).toEqual(['Webhook', 'Webhook: orders']);
+    const titles = [titleOf('Webhook', false), titleOf('orders', false), titleOf('Visit', true)];
+    expect(titles).toEqual(['Webhook', 'Webhook: orders', 'Form: Visit']);
     expect(proof('of a newer server')).toBe('of a newer server');
   });
 });
@@ -106,6 +107,18 @@ describe('the dashboard', () => {
     ],
   };
 
+  it('adds up what a pattern did in several environments, the busiest first', () => {
+    const [orders, stock] = figures.deployments;
+    const slow = { ...stock!, deploymentId: 'd3', runs: 20, fuel: 5, p95DurationMs: 80 };
+    const idle = { ...stock!, deploymentId: 'd4', patternId: 'p4', runs: 0 };
+    const found = byPattern([orders!, { ...stock!, p95DurationMs: 90 }, slow, idle]);
+    expect(
+      found.map((each) => [each.patternName, each.runs, each.failures, each.fuel, each.p95DurationMs]),
+    ).toEqual([
+      ['Stock', 21, 2, 5, 90],
+      ['Orders', 9, 3, 0, null],
+    ]);
+  });
   it('names the patterns of failures, and leaves out those that are gone', () => {
     expect(frequentFailures(figures, 6)).toEqual([
       { patternId: 'p1', patternName: 'Orders', code: 'HTTP_FAILED', count: 3 },

@@ -1,6 +1,7 @@
 //! The kinds of connections that people make, and the fields of each: for forms, and for docs/connections.md, which a test
 //! compares. What reads the fields is the runtime; it takes others as well.
 
+use crate::consent::{CONSENT_PROVIDERS, ConsentProvider};
 use crate::content::ConnectionKind;
 
 /// A kind of connection as a form shows it.
@@ -14,6 +15,8 @@ pub struct ConnectionForm {
     pub leads_to: ConnectionKind,
     /// The provider that it is stored under; `None`: people name the service.
     pub provider: Option<&'static str>,
+    /// Whether somebody consents to it at the provider, and these fields only say where and as which client.
+    pub by_consent: bool,
     /// Its fields, in the order of a form.
     pub fields: &'static [ConnectionField],
 }
@@ -89,6 +92,33 @@ const DATABASE_TLS: ConnectionField = ConnectionField::new("tls", "TLS")
     .about("`verify` checks the server's certificate and name, `require` takes any certificate, `prefer` encrypts if the server can.")
     .one_of(&["verify", "require", "prefer", "none"]);
 
+const CLIENT_ID: ConnectionField = ConnectionField::new("clientId", "Client id");
+const CLIENT_SECRET: ConnectionField = ConnectionField::new("clientSecret", "Client secret").secret();
+const SCOPE: ConnectionField =
+    ConnectionField::new("scope", "Scopes").about("What it may do there, separated by spaces.");
+
+/// A connection to a known provider that people consent at.
+const fn consented(provider: &'static ConsentProvider) -> ConnectionForm {
+    ConnectionForm {
+        id: provider.id,
+        title: provider.title,
+        description: "You sign in there and allow it; heddle renews the tokens.",
+        leads_to: ConnectionKind::Http,
+        provider: Some(provider.id),
+        by_consent: true,
+        fields: CONSENT_FIELDS,
+    }
+}
+
+/// The same for all of them; where the operator has a client there, both can be left out.
+const CONSENT_FIELDS: &[ConnectionField] = &[CLIENT_ID.required(), CLIENT_SECRET.required(), SCOPE, BASE_URL];
+
+/// All kinds: those of fields, and those of known providers.
+pub fn connection_forms() -> impl Iterator<Item = ConnectionForm> {
+    let known = CONSENT_PROVIDERS.iter().map(consented);
+    CONNECTION_FORMS.iter().copied().chain(known)
+}
+
 const fn server(port: &'static str) -> [ConnectionField; 7] {
     [
         HOST.such_as("db.example.com"),
@@ -103,14 +133,15 @@ const fn server(port: &'static str) -> [ConnectionField; 7] {
     ]
 }
 
-/// All kinds, those that are used most first.
-pub const CONNECTION_FORMS: &[ConnectionForm] = &[
+/// The kinds without known providers, those that are used most first.
+const CONNECTION_FORMS: &[ConnectionForm] = &[
     ConnectionForm {
         id: "http-bearer",
         title: "HTTP: bearer token or API key",
         description: "Sent as `Authorization: Bearer …`.",
         leads_to: ConnectionKind::Http,
         provider: None,
+        by_consent: false,
         fields: &[KEY, BASE_URL],
     },
     ConnectionForm {
@@ -119,6 +150,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "Sent as HTTP Basic.",
         leads_to: ConnectionKind::Http,
         provider: None,
+        by_consent: false,
         fields: &[USER.required(), PASSWORD.required(), BASE_URL],
     },
     ConnectionForm {
@@ -127,6 +159,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "For services that use their own header.",
         leads_to: ConnectionKind::Http,
         provider: None,
+        by_consent: false,
         fields: &[
             KEY,
             ConnectionField::new("headerName", "Header")
@@ -144,6 +177,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "Sent as a query parameter.",
         leads_to: ConnectionKind::Http,
         provider: None,
+        by_consent: false,
         fields: &[
             KEY,
             ConnectionField::new("queryName", "Parameter")
@@ -158,6 +192,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "heddle gets tokens and renews them.",
         leads_to: ConnectionKind::Http,
         provider: None,
+        by_consent: false,
         fields: &[
             ConnectionField::new("tokenUrl", "Token URL")
                 .required()
@@ -173,11 +208,36 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         ],
     },
     ConnectionForm {
+        id: "http-consent",
+        title: "HTTP: OAuth 2.0 with consent",
+        description: "A person signs in at the service and allows it; heddle renews the tokens.",
+        leads_to: ConnectionKind::Http,
+        provider: None,
+        by_consent: true,
+        fields: &[
+            CLIENT_ID.required(),
+            CLIENT_SECRET,
+            SCOPE,
+            ConnectionField::new("issuer", "Issuer")
+                .about("Of a service that publishes its addresses (OpenID Connect, RFC 8414); the addresses below are needed without it.")
+                .such_as("https://auth.example.com"),
+            ConnectionField::new("authorizeUrl", "Authorization URL").such_as("https://auth.example.com/authorize"),
+            ConnectionField::new("tokenUrl", "Token URL").such_as("https://auth.example.com/token"),
+            ConnectionField::new("revokeUrl", "Revocation URL").such_as("https://auth.example.com/revoke"),
+            ConnectionField::new("parameters", "Further parameters")
+                .about("Of the authorization URL.")
+                .such_as("access_type=offline&prompt=consent"),
+            ConnectionField::new("clientAuth", "Send client id and secret in").one_of(&["header", "body"]),
+            BASE_URL,
+        ],
+    },
+    ConnectionForm {
         id: "chat",
         title: "Chat completion (OpenAI and others)",
         description: "For ChatCompletion nodes.",
         leads_to: ConnectionKind::Chat,
         provider: Some("open-ai"),
+        by_consent: false,
         fields: &[
             KEY,
             ConnectionField::new("baseUrl", "Base URL")
@@ -192,6 +252,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "For SqlQuery nodes.",
         leads_to: ConnectionKind::Sql,
         provider: Some("postgres"),
+        by_consent: false,
         fields: &server("5432"),
     },
     ConnectionForm {
@@ -200,6 +261,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "For SqlQuery nodes.",
         leads_to: ConnectionKind::Sql,
         provider: Some("mysql"),
+        by_consent: false,
         fields: &server("3306"),
     },
     ConnectionForm {
@@ -208,6 +270,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "For SqlQuery nodes, on servers with a directory for such files.",
         leads_to: ConnectionKind::Sql,
         provider: Some("sqlite"),
+        by_consent: false,
         fields: &[ConnectionField::new("file", "File")
             .required()
             .such_as("orders.db")],
@@ -218,6 +281,7 @@ pub const CONNECTION_FORMS: &[ConnectionForm] = &[
         description: "For SendEmail nodes.",
         leads_to: ConnectionKind::Smtp,
         provider: Some("smtp"),
+        by_consent: false,
         fields: &[
             HOST.such_as("smtp.example.com"),
             PORT.such_as("587"),

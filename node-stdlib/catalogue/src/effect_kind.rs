@@ -48,6 +48,7 @@ pub const EFFECT_KINDS: &[EffectKind] = &[
     kind("mail", Reach::Outside),
     kind("sleep", Reach::Nothing),
     kind("sql", Reach::Outside),
+    kind("stream", Reach::Service),
     kind("wait", Reach::Nothing),
 ];
 

@@ -13,7 +13,7 @@ pub use waiting::WAIT_FOR_CALLBACK;
 use crate::node_type::NodeType;
 use branching::{MERGE, SWITCH};
 use loops::LOOP;
-use runs::{CALL_PATTERN, RESPOND_TO_WEBHOOK, RETURN, THROW};
+use runs::{CALL_PATTERN, RESPOND_TO_WEBHOOK, RETURN, STREAM_RESPONSE, THROW};
 use waiting::WAIT;
 
 /// In the order in which lists show them.
@@ -28,6 +28,7 @@ pub const TYPES: &[NodeType] = &[
     THROW,
     RETURN,
     RESPOND_TO_WEBHOOK,
+    STREAM_RESPONSE,
     CALL_PATTERN,
     NO_OP,
 ];

@@ -6,6 +6,7 @@
 
 mod code;
 mod connections;
+mod consent;
 mod content;
 mod data;
 mod editing;
@@ -23,7 +24,8 @@ mod time_and_crypto;
 mod triggers;
 
 pub use code::JAVASCRIPT;
-pub use connections::{CONNECTION_FORMS, ConnectionField, ConnectionForm};
+pub use connections::{ConnectionField, ConnectionForm, connection_forms};
+pub use consent::{CONSENT_PROVIDERS, ClientAuth, ConsentProvider, Revocation, consent_provider};
 pub use content::{ConnectionKind, Content, Language, TimeUnit};
 pub use data::TRANSFORM;
 pub use editing::{ExpressionScope, Widget};

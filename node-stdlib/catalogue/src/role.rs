@@ -88,6 +88,8 @@ pub enum Role {
     Return,
     /// Answers the request that started the run. Only the first in a run counts.
     Respond,
+    /// Sends a piece of the answer while the run goes on.
+    Stream,
     /// Fails, in the words of the pattern's author.
     Throw,
 }
@@ -104,6 +106,7 @@ impl Role {
             Role::Merge { .. } => "merge",
             Role::Return => "return",
             Role::Respond => "respond",
+            Role::Stream => "stream",
             Role::Throw => "throw",
         }
     }

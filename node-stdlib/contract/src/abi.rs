@@ -35,11 +35,13 @@
 use heddle_javascript::protocol;
 
 /// Grows whenever modules need something of the guest that those before don't have. Checked when a program is loaded.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 /// Modules from this version on still run as they did.
 pub const ABI_VERSION_MIN: u32 = 2;
 /// From this version on there is [`crate::plan::NodeKind::Composite`].
 pub const ABI_VERSION_COMPOSITES: u32 = 3;
+/// From this version on there is `lenient`.
+pub const ABI_VERSION_LENIENT: u32 = 4;
 
 /// Module name from which a pattern imports.
 pub const GUEST: &str = "heddle";
@@ -174,6 +176,8 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     // (that, part v) -> [part], or the message with which it failed, which is no failure then.
     function("has_failed", NONE, H),
     function("attempted", HH, H),
+    // (v): the value of a whole expression of a pattern in which none fails its node: if it has failed, `undefined`.
+    function("lenient", H, H),
     // In a function of an expression, which a method calls.
     function("parameter", HH, H), // (functions between, index)
     function("let", HH, NONE),    // (index, v): gives the innermost function's parameter a value

@@ -127,6 +127,26 @@ pub struct Settings {
     /// Pattern to run when this one has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_pattern_id: Option<String>,
+    /// What becomes of an expression that throws.
+    #[serde(skip_serializing_if = "Expressions::is_strict")]
+    pub expressions: Expressions,
+}
+
+/// What becomes of an expression that throws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Expressions {
+    /// Its node fails.
+    #[default]
+    Strict,
+    /// It is `undefined`, as in n8n.
+    Lenient,
+}
+
+impl Expressions {
+    fn is_strict(&self) -> bool {
+        *self == Expressions::Strict
+    }
 }
 
 /// A retry policy: waits `backoff_ms * factor^(attempt - 1)` after each failed attempt.

@@ -195,9 +195,13 @@ impl<O: Outside> Run<'_, O> {
         state.deliver(&job, emitted);
     }
 
-    pub(super) fn emitted(&self, job: Job, emitted: Vec<(u32, Value)>) {
+    pub(super) fn emitted(&self, mut job: Job, emitted: Vec<(u32, Value)>) {
         self.trace_values(job.token, TraceKind::Output, &emitted);
-        self.state.borrow_mut().deliver(&job, emitted);
+        let mut state = self.state.borrow_mut();
+        if job.element.is_none() && !job.origins.is_empty() {
+            state.set_lineage(job.place, std::mem::take(&mut job.origins));
+        }
+        state.deliver(&job, emitted);
     }
 
     fn start_effect(&self, mut job: Job, kind: &str, request: Value) {

@@ -3,6 +3,7 @@
 //! A frame is two short arrays indexed by the plan's `local` numbers. Frames that have ended are used again with
 //! their allocations.
 
+use crate::node::Origins;
 use heddle_contract::plan::{NONE, NodeView, View};
 use heddle_values::Value;
 
@@ -55,8 +56,8 @@ pub(super) struct NodeState {
     pub chosen: Option<u32>,
     /// What left, by port.
     pub emitted: Vec<(u32, Value)>,
-    /// For `each` nodes, by port: the input index that each element of the output came from.
-    pub lineage: Vec<(u32, Vec<u32>)>,
+    /// By port: where its elements came from, as far as the node has told.
+    pub lineage: Vec<(u32, Origins)>,
 }
 
 impl NodeState {

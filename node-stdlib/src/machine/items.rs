@@ -8,6 +8,7 @@ use super::job::{Group, Job};
 use super::outside::TraceKind;
 use super::run::{Outside, Run, State};
 use crate::leaving::all_leaving;
+use crate::node::Origins;
 use heddle_values::{Array, Value};
 
 impl<O: Outside> Run<'_, O> {
@@ -75,19 +76,21 @@ impl<O: Outside> Run<'_, O> {
         };
         self.trace_values(job.token, TraceKind::Output, &emitted);
         let mut state = self.state.borrow_mut();
-        let local = self.plan.node(job.place.node).local() as usize;
-        if let Some(node) = state
-            .frames
-            .get_mut(job.place.frame)
-            .and_then(|frame| frame.nodes.get_mut(local))
-        {
-            node.lineage = lineage;
-        }
+        state.set_lineage(job.place, lineage);
         state.complete(job.place, emitted);
     }
 }
 
 impl State<'_> {
+    /// Keeps where the elements of what leaves a node come from.
+    pub(super) fn set_lineage(&mut self, place: Place, lineage: Vec<(u32, Origins)>) {
+        let local = self.plan.node(place.node).local() as usize;
+        let frame = self.frames.get_mut(place.frame);
+        if let Some(node) = frame.and_then(|frame| frame.nodes.get_mut(local)) {
+            node.lineage = lineage;
+        }
+    }
+
     fn next_element(&mut self, index: u32) -> Option<(Place, u32, Value)> {
         let group = self.groups.get_mut(index)?;
         if group.in_flight >= self.plan.node(group.place.node).concurrency() {
@@ -114,7 +117,7 @@ impl State<'_> {
 type ByPort<T> = Vec<(u32, T)>;
 
 /// Arrays of what left by each port, and where each of their elements came from.
-fn by_port(results: Vec<Vec<(u32, Value)>>) -> (ByPort<Value>, ByPort<Vec<u32>>) {
+fn by_port(results: Vec<Vec<(u32, Value)>>) -> (ByPort<Value>, ByPort<Origins>) {
     if results.is_empty() {
         return (vec![(0, Value::from(Vec::new()))], Vec::new());
     }
@@ -136,6 +139,6 @@ fn by_port(results: Vec<Vec<(u32, Value)>>) -> (ByPort<Value>, ByPort<Vec<u32>>)
     }
     ports
         .into_iter()
-        .map(|(port, values, origins)| ((port, Value::from(values)), (port, origins)))
+        .map(|(port, values, origins)| ((port, Value::from(values)), (port, vec![origins])))
         .unzip()
 }

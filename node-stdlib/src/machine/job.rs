@@ -3,7 +3,7 @@
 use super::frames::{Place, Turn};
 use super::random::Generator;
 use crate::failure::Failure;
-use crate::node::{Emission, NodeResult, Outcome, Resume};
+use crate::node::{Emission, NodeResult, Origins, Outcome, Resume};
 use heddle_contract::plan::NONE;
 use heddle_values::{Array, Object, Value};
 
@@ -21,6 +21,8 @@ pub(super) struct Job {
     pub token: i32,
     /// `$input`.
     pub input: Value,
+    /// By port: where the elements of what it emits come from, as far as the node has told.
+    pub origins: Vec<(u32, Origins)>,
     /// Once something random was asked for. The same in every attempt, so that a retry repeats its keys.
     pub random: Option<Generator>,
 }
@@ -38,6 +40,7 @@ impl Default for Job {
             effects: 0,
             token: 0,
             input: Value::Undefined,
+            origins: Vec::new(),
             random: None,
         }
     }
@@ -68,8 +71,12 @@ pub(super) struct Current {
     pub pair: (Value, Value),
     /// First failure of the expressions evaluated since it was last taken.
     pub failure: Option<Failure>,
+    /// Whether that says that an item belongs to no other, which is no mistake of the data: nobody forgives it.
+    pub is_unpaired: bool,
     /// Values that left by [`Run::emit`](super::run::Run::emit).
     pub emitted: Vec<(u32, Value)>,
+    /// What the node has told of where its elements come from.
+    pub origins: Vec<(u32, Origins)>,
     /// What the node's function gave.
     pub result: Option<NodeResult>,
     /// Should the result be an effect: how the node goes on.
@@ -82,7 +89,9 @@ impl Current {
         self.job = job;
         self.item = None;
         self.failure = None;
+        self.is_unpaired = false;
         self.emitted.clear();
+        self.origins.clear();
         self.result = None;
     }
 
@@ -98,6 +107,7 @@ impl Current {
     /// Compiled code has returned. The place stays, for whoever asks which node is executing.
     pub fn end(&mut self) -> Job {
         let place = self.job.place;
+        self.job.origins = std::mem::take(&mut self.origins);
         std::mem::replace(
             &mut self.job,
             Job {

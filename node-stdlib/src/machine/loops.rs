@@ -8,6 +8,7 @@ use super::outside::TraceKind;
 use super::run::{Outside, Run, State};
 use crate::failure::Failure;
 use crate::leaving::leaving;
+use crate::node::Origins;
 use heddle_values::Value;
 
 impl<O: Outside> Run<'_, O> {
@@ -130,6 +131,8 @@ impl<O: Outside> Run<'_, O> {
         self.trace_resume(looped.job.token);
         let value = match looped.kind {
             Kind::ForEach { results, .. } => {
+                let lineage = lineage(&looped.job.input, &results);
+                self.state.borrow_mut().set_lineage(looped.job.place, lineage);
                 leaving(Value::from(results.into_iter().flatten().collect::<Vec<_>>()))
             }
             Kind::Repeat { value, .. } => leaving(value),
@@ -234,4 +237,19 @@ impl State<'_> {
             },
         )
     }
+}
+
+/// Which element of its input each of a ForEach's results comes from: its items are the input's if there are as many.
+fn lineage(input: &Value, results: &[Option<Value>]) -> Vec<(u32, Origins)> {
+    let Value::Array(input) = input else {
+        return Vec::new();
+    };
+    let is_input = input.len() == results.len();
+    if is_input && results.iter().all(Option::is_some) {
+        // Equal counts pair by place.
+        return Vec::new();
+    }
+    let numbered = results.iter().zip(0u32..).filter(|_| is_input);
+    let origins = numbered.filter_map(|(result, number)| result.as_ref().map(|_| number));
+    vec![(DONE, vec![origins.collect()])]
 }

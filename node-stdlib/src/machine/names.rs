@@ -1,15 +1,18 @@
 //! What expressions and nodes can ask of their run: `$input`, `$item`, `$nodes`, `$run`, functions, randomness.
 
-use super::frames::{EdgeState, Frame, Place};
+use super::frames::Frame;
 use super::job::Job;
 use super::outside::Input;
 use super::random::Generator;
 use super::run::{Outside, Run, State};
 use crate::failure::Failure;
-use crate::node::{Context, Level, Script, Scripted};
+use crate::node::{Context, Level, Origins, Script, Scripted};
 use heddle_contract::abi::{code, secret_reference};
 use heddle_contract::plan::NONE;
-use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
+use heddle_values::{Array, JSON_DEPTH_MAX, Object, Value, parse_json};
+
+/// How much is logged of an expression that failed: a pattern has many, and a log has an end.
+const FORGIVEN_BYTES_MAX: usize = 500;
 
 impl<O: Outside> Run<'_, O> {
     /// `$input`
@@ -83,28 +86,6 @@ impl<O: Outside> Run<'_, O> {
     pub fn node_output(&self, node: u32) -> Value {
         let state = self.state.borrow();
         state.output_seen_from(state.current.job.place.frame, node)
-    }
-
-    /// `$("Label").item`: the element of the node's output that the current element comes from.
-    pub fn node_item(&self, node: u32) -> Result<Value, Failure> {
-        let state = self.state.borrow();
-        let place = state.current.job.place;
-        let output = state.output_seen_from(place.frame, node);
-        if !matches!(output, Value::Array(_)) {
-            return Ok(output);
-        }
-        let found = match state.current.job.element {
-            Some((_, element)) => state.element_of(place, element, node),
-            None => None,
-        };
-        found.or_else(|| state.iteration_item(place.frame, node, &output)).ok_or_else(|| {
-            let message = format!(
-                "`.item` can't tell which element of the output of `{0}` belongs here: use `each` or a ForEach on \
-                 the way from `{0}`, or name the element by its index",
-                self.plan.node(node).id()
-            );
-            Failure::new(code::EXPRESSION, message)
-        })
     }
 
     /// `$run`
@@ -184,6 +165,14 @@ impl<O: Outside> Run<'_, O> {
         self.state.borrow_mut().current.failure = Some(Failure::new(code::EXPRESSION, message));
     }
 
+    /// `.item` has found no element.
+    pub fn pairing_failed(&self, message: &str) {
+        if !self.has_failed() {
+            self.expression_failed(message);
+            self.state.borrow_mut().current.is_unpaired = true;
+        }
+    }
+
     /// Whether an expression has failed, so that nobody will see what is computed now.
     pub fn has_failed(&self) -> bool {
         self.state.borrow().current.failure.is_some()
@@ -195,7 +184,11 @@ impl<O: Outside> Run<'_, O> {
         if failed_before {
             return Value::Undefined;
         }
-        let failure = self.state.borrow_mut().current.failure.take();
+        let failure = {
+            let current = &mut self.state.borrow_mut().current;
+            current.is_unpaired = false;
+            current.failure.take()
+        };
         match failure {
             None => Value::Array([part].into_iter().collect()),
             Some(failure) => {
@@ -204,6 +197,38 @@ impl<O: Outside> Run<'_, O> {
                 message.unwrap_or(&failure.message).into()
             }
         }
+    }
+
+    /// Forgets that an expression has failed, of a pattern in which none fails its node; whether it has. The log tells it
+    /// once for each expression, however often it is evaluated.
+    pub fn forgive(&self) -> bool {
+        let failure = {
+            let current = &mut self.state.borrow_mut().current;
+            match current.is_unpaired {
+                true => None,
+                false => current.failure.take(),
+            }
+        };
+        let Some(failure) = failure else {
+            return false;
+        };
+        let site = self.outside.site();
+        let (node, is_new) = {
+            let mut state = self.state.borrow_mut();
+            let place = state.forgiven.binary_search(&site);
+            if let Err(place) = place {
+                state.forgiven.insert(place, site);
+            }
+            (state.current.job.place.node, place.is_err())
+        };
+        if is_new {
+            let message = &failure.message;
+            let end = message.floor_char_boundary(FORGIVEN_BYTES_MAX);
+            let dots = if end < message.len() { "…" } else { "" };
+            let message = format!("An expression gave nothing: {}{dots}", &message[..end]);
+            self.outside.log(Level::Warn, node, &message);
+        }
+        true
     }
 
     /// Calls a function of the expression that is being evaluated; `None` if something has failed.
@@ -287,6 +312,14 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
         self.call_plain(function)
     }
 
+    fn pair(&mut self, port: u32, items: &Array, origins: Vec<u32>) {
+        self.0.keep_origins(port, items, origins);
+    }
+
+    fn pair_lists(&mut self, port: u32, origins: Origins) {
+        self.0.keep_origins_of_several(port, origins);
+    }
+
     fn log(&mut self, level: Level, message: &str) {
         let node = self.0.state.borrow().current.job.place.node;
         self.0.outside.log(level, node, message);
@@ -332,7 +365,7 @@ impl State<'_> {
 
     /// A node's output: of its frame if that is `frame` or around it, else what it last emitted within the innermost
     /// frame that both have in common.
-    fn output_seen_from(&self, frame: u32, node: u32) -> Value {
+    pub(super) fn output_seen_from(&self, frame: u32, node: u32) -> Value {
         let view = self.plan.node(node);
         for frame in self.frames.chain(frame) {
             if frame.scope == view.scope() {
@@ -352,83 +385,6 @@ impl State<'_> {
             }
         }
         Value::Undefined
-    }
-
-    /// Follows an element of the array on a node's input back to an element of `target`'s output.
-    fn element_of(&self, place: Place, element: u32, target: u32) -> Option<Value> {
-        let frame = self.frames.get(place.frame)?;
-        let (mut node, mut element) = (place.node, element);
-        // A path visits a node once.
-        for _ in 0..frame.nodes.len() {
-            let (source, port, value) = self.only_live_edge(frame, node)?;
-            let Value::Array(elements) = value else {
-                return None;
-            };
-            if source == target {
-                return elements.get(element as usize).cloned();
-            }
-            element = self.origin(frame, source, port, elements, element)?;
-            node = source;
-        }
-        None
-    }
-
-    /// Index in `node`'s input of what became `element` of its output.
-    fn origin(&self, frame: &Frame, node: u32, port: u32, output: &[Value], element: u32) -> Option<u32> {
-        let state = frame.nodes.get(self.plan.node(node).local() as usize)?;
-        if let Some((_, origins)) = state.lineage.iter().find(|(at, _)| *at == port) {
-            return origins.get(element as usize).copied();
-        }
-        // A node that passed its input through emits the same array.
-        match self.only_live_edge(frame, node)? {
-            (_, _, Value::Array(input)) if std::ptr::eq::<[Value]>(&**input, output) => Some(element),
-            _ => None,
-        }
-    }
-
-    fn only_live_edge<'s>(&self, frame: &'s Frame, node: u32) -> Option<(u32, u32, &'s Value)> {
-        let incoming = self.plan.node(node).incoming();
-        let mut live = incoming.iter().filter_map(|index| {
-            match frame.edges.get(self.plan.edge_place(index).1 as usize)? {
-                EdgeState::Live(value) => Some((self.plan.edge(index), value)),
-                _ => None,
-            }
-        });
-        let (edge, value) = live.next()?;
-        live.next()
-            .is_none()
-            .then_some((edge.source, edge.source_port, value))
-    }
-
-    /// In a loop's body: the element of a node's output that the iteration is about.
-    fn iteration_item(&self, frame: u32, node: u32, output: &Value) -> Option<Value> {
-        self.frames.chain(frame).find_map(|frame| {
-            let looped = self.loops.get(frame.loop_run)?;
-            let count = looped.item_count()?;
-            if let Value::Array(elements) = output
-                && elements.len() == count
-                && let Some(element) = elements.get(frame.turn.index as usize)
-                && element.deep_equal(&frame.item)
-            {
-                return Some(element.clone());
-            }
-            let Value::Array(input) = looped.input() else {
-                return None;
-            };
-            let follows = input.len() == count
-                && input
-                    .get(frame.turn.index as usize)
-                    .is_some_and(|element| element.deep_equal(&frame.item));
-            let place = Place {
-                frame: frame.parent,
-                node: frame.loop_node,
-            };
-            if follows {
-                self.element_of(place, frame.turn.index, node)
-            } else {
-                None
-            }
-        })
     }
 
     /// Numbers that tell the current execution from every other of the run but its further attempts.

@@ -77,6 +77,8 @@ pub(super) struct State<'p> {
     pub(super) failed: Option<FailedJob>,
     pub(super) output: Option<Value>,
     pub(super) responded: bool,
+    /// Sites of expressions whose failures were told and forgotten, sorted.
+    pub(super) forgiven: Vec<u32>,
     pub(super) paused: Option<(u32, Value)>,
     pub(super) finished: bool,
     /// Scratch of a completion: nodes that became ready, nodes to skip.

@@ -1,5 +1,5 @@
 //! Nodes that decide where and when values go: If, Switch, Merge, ForEach, Loop, Wait, WaitForCallback, CallPattern,
-//! Throw, Return, RespondToWebhook, NoOp.
+//! Throw, Return, RespondToWebhook, StreamResponse, NoOp.
 //!
 //! They say what should happen as an [`Outcome`]; iterating, waiting and dead branches are the run loop's.
 
@@ -22,7 +22,7 @@ pub use call_pattern::{call_pattern, called};
 pub use choose::{if_node, switch};
 pub use iterate::{for_each, loop_node};
 pub use merge::merge;
-pub use respond::respond_to_webhook;
+pub use respond::{respond_to_webhook, stream_response};
 pub use wait::{called_back, wait, wait_for_callback, waited};
 
 /// NoOp: passes its input through.

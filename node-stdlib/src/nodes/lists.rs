@@ -20,14 +20,18 @@ pub fn filter(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let condition = required(parameters, "condition", "a condition")?;
     let items = items(parameters, context)?;
     let (mut kept, mut rejected) = (Vec::new(), Vec::new());
+    let (mut kept_from, mut rejected_from) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
-        let side = if holds(condition, item, index, context)? {
-            &mut kept
+        let (side, from) = if holds(condition, item, index, context)? {
+            (&mut kept, &mut kept_from)
         } else {
-            &mut rejected
+            (&mut rejected, &mut rejected_from)
         };
         side.push(item.clone());
+        from.push(index as u32);
     }
+    context.pair(0, &items, kept_from);
+    context.pair(1, &items, rejected_from);
     Ok(Outcome::Emit(Emission(vec![
         (0, kept.into()),
         (1, rejected.into()),
@@ -39,33 +43,35 @@ pub fn limit(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     required(parameters, "count", "a whole number")?;
     let count = integer(parameters, "count", 0, COUNT_MAX)?.unwrap_or(0) as usize;
     let offset = integer(parameters, "offset", 0, COUNT_MAX)?.unwrap_or(0) as usize;
-    emit(
-        items(parameters, context)?
-            .iter()
-            .skip(offset)
-            .take(count)
-            .cloned()
-            .collect(),
-    )
+    let items = items(parameters, context)?;
+    let kept: Vec<Value> = items.iter().skip(offset).take(count).cloned().collect();
+    let from = (offset..).take(kept.len()).map(|index| index as u32);
+    context.pair(0, &items, from.collect());
+    emit(kept)
 }
 
 /// Flatten
 pub fn flatten(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let depth = integer(parameters, "depth", 1, 1_000)?.unwrap_or(1);
-    let mut flat = items(parameters, context)?.into_vec();
+    let items = items(parameters, context)?;
+    let mut flat = items.clone().into_vec();
+    let mut from: Vec<u32> = (0..).take(flat.len()).collect();
     for _ in 0..depth {
         if !flat.iter().any(|item| matches!(item, Value::Array(_))) {
             break;
         }
         let mut next = Vec::with_capacity(flat.len());
-        for item in flat {
+        let mut next_from = Vec::with_capacity(flat.len());
+        for (item, origin) in flat.into_iter().zip(from) {
             match item {
                 Value::Array(inner) => next.extend(inner.into_vec()),
                 item => next.push(item),
             }
+            next_from.resize(next.len(), origin);
         }
-        flat = next;
+        (flat, from) = (next, next_from);
     }
+    context.pair(0, &items, from);
     emit(flat)
 }
 
@@ -73,7 +79,7 @@ pub fn flatten(parameters: &Object, context: &mut dyn Context) -> NodeResult {
 pub fn unique(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let items = items(parameters, context)?;
     let mut seen = BTreeSet::new();
-    let mut kept = Vec::new();
+    let (mut kept, mut from) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
         let key = match given(parameters, "by") {
             Some(selector) => key_of(&select(selector, item, index, context)?),
@@ -81,8 +87,10 @@ pub fn unique(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         };
         if seen.insert(key) {
             kept.push(item.clone());
+            from.push(index as u32);
         }
     }
+    context.pair(0, &items, from);
     emit(kept)
 }
 
@@ -93,23 +101,31 @@ pub fn sort(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         "by",
         "a list of {value, order}, or an expression with `$a` and `$b`",
     )?;
-    let items = items(parameters, context)?.into_vec();
-    match by {
-        Value::Function(function) => {
-            let sorted = merge_sort(items, &mut |a, b| compare_by(*function, a, b, context))?;
-            emit(sorted)
-        }
+    let items = items(parameters, context)?;
+    let numbered: Vec<Numbered> = items.iter().cloned().zip(0..).collect();
+    let sorted = match by {
+        Value::Function(function) => merge_sort(numbered, &mut |(a, _), (b, _)| {
+            compare_by(*function, a, b, context)
+        })?,
         Value::Array(criteria) => {
             let criteria: Result<Vec<_>, Failure> = criteria.iter().enumerate().map(criterion).collect();
-            emit(sort_by_values(items, &criteria?, context)?)
+            sort_by_values(numbered, &criteria?, context)?
         }
-        other => Err(mismatch(
-            "by",
-            "a list of {value, order}, or an expression with `$a` and `$b`",
-            other,
-        )),
-    }
+        other => {
+            return Err(mismatch(
+                "by",
+                "a list of {value, order}, or an expression with `$a` and `$b`",
+                other,
+            ));
+        }
+    };
+    let (sorted, from) = sorted.into_iter().unzip();
+    context.pair(0, &items, from);
+    emit(sorted)
 }
+
+/// An item and its place in the list.
+type Numbered = (Value, u32);
 
 /// What `$a` compared with `$b` gives, as Array.prototype.sort reads it: NaN and anything else count as equal.
 fn compare_by(
@@ -145,15 +161,15 @@ fn criterion((index, value): (usize, &Value)) -> Result<(Value, bool), Failure> 
 }
 
 fn sort_by_values(
-    items: Vec<Value>,
+    items: Vec<Numbered>,
     criteria: &[(Value, bool)],
     context: &mut dyn Context,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Vec<Numbered>, Failure> {
     let mut rows = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         let keys: Result<Vec<Value>, Failure> = criteria
             .iter()
-            .map(|(selector, _)| select(selector, &item, index, context))
+            .map(|(selector, _)| select(selector, &item.0, index, context))
             .collect();
         rows.push((keys?, item));
     }
@@ -177,10 +193,10 @@ fn compare_values(left: &Value, right: &Value, descending: bool) -> Ordering {
 /// A stable merge sort, bottom up. The standard library's may panic when a comparison contradicts itself, and a
 /// user's comparison may.
 fn merge_sort(
-    items: Vec<Value>,
-    compare: &mut dyn FnMut(&Value, &Value) -> Result<Ordering, Failure>,
-) -> Result<Vec<Value>, Failure> {
-    let mut runs: Vec<Vec<Value>> = items.into_iter().map(|item| vec![item]).collect();
+    items: Vec<Numbered>,
+    compare: &mut dyn FnMut(&Numbered, &Numbered) -> Result<Ordering, Failure>,
+) -> Result<Vec<Numbered>, Failure> {
+    let mut runs: Vec<Vec<Numbered>> = items.into_iter().map(|item| vec![item]).collect();
     while runs.len() > 1 {
         let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
         let mut pending = runs.into_iter();
@@ -196,10 +212,10 @@ fn merge_sort(
 }
 
 fn merge(
-    left: Vec<Value>,
-    right: Vec<Value>,
-    compare: &mut dyn FnMut(&Value, &Value) -> Result<Ordering, Failure>,
-) -> Result<Vec<Value>, Failure> {
+    left: Vec<Numbered>,
+    right: Vec<Numbered>,
+    compare: &mut dyn FnMut(&Numbered, &Numbered) -> Result<Ordering, Failure>,
+) -> Result<Vec<Numbered>, Failure> {
     let mut merged = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(first), Some(second)) = (left.peek(), right.peek()) {

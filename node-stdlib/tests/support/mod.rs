@@ -1,9 +1,9 @@
 //! A run that exists only as far as a single node asks for it: inputs from the test, function values from closures.
 
 use heddle_node_stdlib::failure::Failure;
-use heddle_node_stdlib::node::{Context, Level, Outcome, Script, Scripted};
+use heddle_node_stdlib::node::{Context, Level, Origins, Outcome, Script, Scripted};
 use heddle_node_stdlib::nodes::lookup;
-use heddle_values::{Object, Value, parse_json};
+use heddle_values::{Array, Object, Value, parse_json};
 
 /// A parameter that is evaluated for each item, or for two.
 pub type Function = fn(&Value, &Value) -> Result<Value, Failure>;
@@ -17,6 +17,8 @@ pub struct Fake {
     pub functions: Vec<Function>,
     /// Lines logged.
     pub logs: Vec<(Level, String)>,
+    /// By port: where its elements come from.
+    pub paired: Vec<(u32, Vec<u32>)>,
     /// Response set.
     pub response: Option<Value>,
     /// State of the generator.
@@ -51,6 +53,13 @@ impl Context for Fake {
     fn call_pair(&mut self, function: u32, first: &Value, second: &Value) -> Result<Value, Failure> {
         self.functions[function as usize](first, second)
     }
+
+    fn pair(&mut self, port: u32, items: &Array, origins: Vec<u32>) {
+        assert!(origins.iter().all(|origin| (*origin as usize) < items.len()));
+        self.paired.push((port, origins));
+    }
+
+    fn pair_lists(&mut self, _: u32, _: Origins) {}
 
     fn log(&mut self, level: Level, message: &str) {
         self.logs.push((level, message.to_owned()));

@@ -7,6 +7,7 @@ use super::handles::{
 use crate::connections::Granted;
 use crate::files::Files;
 use crate::key_values::KeyValues;
+use crate::response_stream::ResponseStream;
 use crate::secrets::Vault;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct Handles {
     pub connections: Arc<Granted>,
     pub key_values: Arc<dyn KeyValues>,
     pub files: Arc<dyn Files>,
+    /// Where pieces of the run's response go, if somebody waits for it.
+    pub response: Option<Arc<dyn ResponseStream>>,
     /// Calls of other patterns, where they are supported.
     pub calls: Option<Arc<dyn Calls>>,
     pub signals: Signals,
@@ -117,6 +120,12 @@ impl Needs for Arc<dyn KeyValues> {
 impl Needs for Arc<dyn Files> {
     fn of(handles: &Handles) -> Self {
         handles.files.clone()
+    }
+}
+
+impl Needs for Option<Arc<dyn ResponseStream>> {
+    fn of(handles: &Handles) -> Self {
+        handles.response.clone()
     }
 }
 

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// A running provider. Dropping it ends it.
 pub struct OidcProvider {
@@ -72,6 +73,25 @@ impl OidcProvider {
         let url = format!("{}/groups-of/{person}?{}", self.issuer, query.finish());
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         assert!(client.get(url).send().await.unwrap().status().is_success());
+    }
+
+    /// Has it forget all that it has granted.
+    pub async fn forget(&self) {
+        self.told("forget").await;
+    }
+
+    /// How many revocations it was asked for, once these are that many.
+    pub async fn revocations(&self, wanted: u32) -> u32 {
+        let what = format!("revocations?wanted={wanted}");
+        self.told(&what).await.parse().unwrap()
+    }
+
+    async fn told(&self, what: &str) -> String {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let asked = client.get(format!("{}/{what}", self.issuer));
+        let answer = asked.timeout(Duration::from_secs(20)).send().await.unwrap();
+        assert!(answer.status().is_success());
+        answer.text().await.unwrap()
     }
 
     /// An authorization code of this person, as a browser gets it.

@@ -22,14 +22,16 @@ server.listen(0, '127.0.0.1', () => {
   const provider = new Provider(`http://127.0.0.1:${port}`, {
     clients: [{
       client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri],
-      grant_types: ['authorization_code'], id_token_signed_response_alg: 'ES256',
+      grant_types: ['authorization_code', 'refresh_token'], id_token_signed_response_alg: 'ES256',
     }],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'first', use: 'sig', alg: 'ES256' }] },
     claims: {
       openid: ['sub'], groups: ['groups'], email: ['email', 'email_verified'], profile: ['given_name', 'family_name', 'name', 'picture'],
     },
     cookies: { keys: ['of the tests'] },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
+    // Each refresh token counts once; whoever brings one again loses the whole grant.
+    rotateRefreshToken: true,
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) }),
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     pkce: { required: () => false },
@@ -44,10 +46,27 @@ server.listen(0, '127.0.0.1', () => {
     context.respond = false;
   });
   const answer = provider.callback();
+  let revocations = 0;
+  const waiting = [];
+  const granted = [];
+  provider.on('refresh_token.saved', (token) => granted.push(token));
+  provider.on('refresh_token.consumed', (token) => granted.push(token));
   server.on('request', (request, response) => {
     // A test puts somebody into other groups.
     const asked = new URL(request.url, 'http://localhost');
     const [, person] = /^\/groups-of\/(\w+)$/.exec(asked.pathname) ?? [];
+    if (asked.pathname === '/token/revocation' && request.method === 'POST') {
+      revocations += 1;
+      for (const tell of waiting.splice(0)) tell();
+    }
+    if (asked.pathname === '/revocations') {
+      const wanted = Number(asked.searchParams.get('wanted'));
+      const tell = () => (revocations < wanted ? waiting.push(tell) : response.end(String(revocations)));
+      return tell();
+    }
+    if (asked.pathname === '/forget') {
+      return Promise.all(granted.splice(0).map((token) => token.destroy())).then(() => response.end());
+    }
     if (!person) return answer(request, response);
     people[person].groups = asked.searchParams.getAll('group');
     response.end();

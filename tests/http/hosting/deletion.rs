@@ -33,7 +33,7 @@ async fn columns(service: &Service) -> Vec<(String, String)> {
 }
 
 /// In how many rows of each column a text is.
-async fn places(service: &Service, mark: &str) -> BTreeMap<String, i64> {
+pub(super) async fn places(service: &Service, mark: &str) -> BTreeMap<String, i64> {
     let mut found = BTreeMap::new();
     for (table, column) in columns(service).await {
         let query = match service.database() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Runs, failed runs, fuel, memory, effects and bytes, as the runs of a workspace have recorded them.
-async fn recorded(service: &Service, workspace: &str) -> [i64; 6] {
+pub(super) async fn recorded(service: &Service, workspace: &str) -> [i64; 6] {
     let query = sql(
         "select count(*), cast(coalesce(sum(case when r.status = 'success' then 0 else 1 end), 0) as bigint),
          cast(coalesce(sum(coalesce(r.total_fuel, r.fuel_used, 0)), 0) as bigint),
@@ -21,7 +21,7 @@ async fn recorded(service: &Service, workspace: &str) -> [i64; 6] {
 }
 
 /// The same as it was metered.
-async fn metered(service: &Service, workspace: &str) -> [i64; 6] {
+pub(super) async fn metered(service: &Service, workspace: &str) -> [i64; 6] {
     let query = sql(
         "select cast(coalesce(sum(runs), 0) as bigint), cast(coalesce(sum(failed_runs), 0) as bigint),
          cast(coalesce(sum(fuel), 0) as bigint), cast(coalesce(sum(memory_kib_ms), 0) as bigint),
@@ -39,7 +39,7 @@ async fn cancel(service: &Service, user: &User, deployment: &str, run: &str) {
 }
 
 /// Runs that end at once, that fail, that wait and go on, that are tried again, that are cancelled, and that send something.
-async fn runs_of_all_kinds(service: &Service, user: &User) {
+pub(super) async fn runs_of_all_kinds(service: &Service, user: &User) {
     let doubles = service.deployed(user, &doubling()).await;
     for n in 0..7 {
         service
@@ -71,7 +71,7 @@ async fn runs_of_all_kinds(service: &Service, user: &User) {
     service.ran(user, &sends, &json!({})).await;
 }
 
-fn sum(rows: &[Value], name: &str) -> f64 {
+pub(super) fn sum(rows: &[Value], name: &str) -> f64 {
     rows.iter().map(|row| row[name].as_f64().unwrap()).sum()
 }
 

@@ -28,6 +28,20 @@ each_database! {
         assert_eq!(least.body["tags"], json!([]));
     }
 
+    async fn a_new_pattern_has_the_graph_that_it_is_given(service: Service) {
+        let ann = service.user("ann").await;
+        let graph = json!({"nodes": [node("a")], "edges": []});
+        let definitions = json!({"Own": {"kind": "expression", "outputValues": {"out": "1"}}});
+        let body = json!({"name": "Orders", "graphData": graph, "nodeDefinitions": definitions});
+        let made = service.post("/api/patterns").bearer(&ann.token).json(&body).send().await;
+        assert_eq!((made.status, &made.body["graphData"], &made.body["versionNumber"]), (201, &graph, &json!(1)), "{made}");
+        let read = get(&service, &ann, &format!("/api/patterns/{}", made.body["id"].as_str().unwrap())).await;
+        assert_eq!((&read.body["graphData"], &read.body["nodeDefinitions"]), (&graph, &definitions), "{read}");
+        let wrong = json!({"name": "Orders", "graphData": []});
+        let refused = service.post("/api/patterns").bearer(&ann.token).json(&wrong).send().await;
+        assert_eq!((refused.status, refused.wrong_fields()), (400, vec!["graphData"]), "{refused}");
+    }
+
     async fn what_a_pattern_can_not_be_is_refused_by_field(service: Service) {
         let ann = service.user("ann").await;
         let long = "x".repeat(201);

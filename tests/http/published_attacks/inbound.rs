@@ -227,8 +227,10 @@ async fn waiting_path(service: &Service, user: &User, deployment: &str, run: &st
     loop {
         let found = service.run(user, deployment, run).await;
         assert_eq!(found["status"], "running", "{found}");
-        if found["phase"] == "waiting" {
-            let url = found["logOutput"][0]["message"].as_str().unwrap().to_owned();
+        // The log is stored with the wait, a moment after it has begun.
+        if found["phase"] == "waiting"
+            && let Some(url) = found["logOutput"][0]["message"].as_str()
+        {
             let (_, path) = url.split_once("/callbacks/").unwrap();
             return format!("/callbacks/{path}");
         }

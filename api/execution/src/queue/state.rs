@@ -114,6 +114,12 @@ impl<E> State<E> {
         }
     }
 
+    /// How many of a tenant's runs execute here.
+    pub fn executing_of(&self, tenant: Tenant) -> usize {
+        let lanes = self.lanes.iter().filter(|(share, _)| share.tenant == tenant);
+        lanes.map(|(_, lane)| lane.executing).sum()
+    }
+
     /// Puts a tenant in the order of turns if it has something to start and may.
     pub fn give_turn(&mut self, share: Share, class: Class, limits: &Limits) {
         let (Some(lane), Some(owner)) = (self.lanes.get_mut(&share), self.owners.get_mut(&share.owner))

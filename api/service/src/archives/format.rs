@@ -139,7 +139,7 @@ impl Manifest {
     /// The archive's key.
     pub(super) fn unlock(&self, passphrase: &str) -> Result<Zeroizing<[u8; MASTER_KEY_BYTES]>, ServiceError> {
         if self.heddle != "workspace" {
-            return Err(refused("This is no archive of a workspace."));
+            return Err(refused("This is not an archive of a workspace."));
         }
         if self.version != VERSION {
             return Err(refused(format!(
@@ -310,7 +310,7 @@ pub(super) fn read(
             return Err(wrong("has more rows than its line says".to_owned()));
         }
         let row: Row = serde_json::from_str(line)
-            .map_err(|error| wrong(format!("has a row that is no object: {error}")))?;
+            .map_err(|error| wrong(format!("has a row that is not an object: {error}")))?;
         rows.push(row);
     }
     if rows.len() as u64 != head.rows {

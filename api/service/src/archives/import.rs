@@ -14,8 +14,9 @@ use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
 use heddle_store::archive::{self, Adding, Archived, ImportRow, NewImport, Report, Row, Standing};
 use heddle_store::hosting::Hosting;
 use heddle_store::notices::Notice;
+use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::vault::ArchiveKey;
-use heddle_store::{Db, StoreError, audit, hosting};
+use heddle_store::{Db, Load, StoreError, audit, hosting};
 
 /// Characters of a workspace's name.
 const NAME_CHARS_MAX: usize = 100;
@@ -238,7 +239,9 @@ async fn noted(
     let (now, vault) = (service.clock.now(), service.vault.clone());
     let wants_verified = service.verifies_addresses();
     let is_last = head.of == END;
-    let done = service.store.write(move |db| {
+    // As large as whoever exported it has made it.
+    let load = Load::of(None, if rows.is_empty() { 0 } else { GROUP_BYTES_MAX });
+    let done = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             let import = found(db, workspace, true).await?;
             if import.next_part != head.part {

@@ -30,6 +30,11 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// Of its text.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// A graph that was sent as the field at `path`. Drafts may be unfinished: any object will do.
     pub async fn read(
         service: &Service,
@@ -99,6 +104,11 @@ impl Graph {
 pub struct Definitions(pub(super) Option<Arc<str>>);
 
 impl Definitions {
+    /// Of their text.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |text| text.len())
+    }
+
     /// Definitions that were sent as the field at `path`. They may be unfinished: any object will do.
     pub async fn read(
         service: &Service,

@@ -8,6 +8,7 @@ use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::PatternId;
 use heddle_model::quota::Quota;
+use heddle_store::Load;
 use heddle_store::drafts::{self, DraftRow};
 use heddle_store::quota::{self, Payer};
 use std::sync::Arc;
@@ -66,7 +67,9 @@ pub async fn put(
         updated_at: service.clock.now(),
     };
     let (new, quotas) = (Arc::new(new), service.quotas);
-    let write = service.store.write(move |db| {
+    let bytes = new.graph.bytes().saturating_add(new.definitions.bytes());
+    let load = Load::of(Some(editor.user()), bytes);
+    let write = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             let pattern = changeable(db, &editor, id).await?;
             if !(1..=pattern.version_number).contains(&new.base_version) {

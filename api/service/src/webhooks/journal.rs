@@ -4,8 +4,9 @@
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::ids::EndpointId;
+use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
-use heddle_store::{Sql, Store, StoreError};
+use heddle_store::{Load, Sql, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -134,6 +135,10 @@ impl Taps {
     }
 }
 
+fn bytes_of(events: &[TapRow]) -> usize {
+    events.iter().map(|event| event.event.len()).sum()
+}
+
 /// What one transaction writes.
 struct Piece<'a> {
     lines: &'a [LogRow],
@@ -141,14 +146,30 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// All in one if it is few.
+    /// All in one if it is few. Events are as large as their senders make them.
     fn of(lines: &'a [LogRow], events: &'a [TapRow], rows_max: usize) -> VecDeque<Self> {
-        if lines.len() + events.len() <= rows_max {
+        if lines.len() + events.len() <= rows_max && bytes_of(events) <= GROUP_BYTES_MAX {
             return [Piece { lines, events }].into();
         }
         let of_lines = lines.chunks(rows_max).map(|lines| Piece { lines, events: &[] });
-        let of_events = events.chunks(rows_max).map(|events| Piece { lines: &[], events });
-        of_lines.chain(of_events).collect()
+        let mut pieces: VecDeque<Self> = of_lines.collect();
+        let mut left = events;
+        while !left.is_empty() {
+            let mut bytes: usize = 0;
+            let fit = left.iter().take(rows_max).take_while(|event| {
+                bytes = bytes.saturating_add(event.event.len());
+                bytes <= GROUP_BYTES_MAX
+            });
+            // One that is larger is a piece by itself.
+            let (events, rest) = left.split_at(fit.count().max(1));
+            pieces.push_back(Piece { lines: &[], events });
+            left = rest;
+        }
+        pieces
+    }
+
+    fn load(&self) -> Load {
+        Load::of(None, bytes_of(self.events))
     }
 
     fn statements(&self) -> Vec<Sql> {
@@ -163,7 +184,7 @@ async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
     let mut pieces = Piece::of(logs, taps, rows_max);
     let mut attempt = 1;
     while let Some(piece) = pieces.front() {
-        match store.execute_all(piece.statements()).await {
+        match store.execute_all(piece.load(), piece.statements()).await {
             Ok(()) => {
                 pieces.pop_front();
             }

@@ -103,7 +103,7 @@ impl<'a> Archive<'a> {
         match read {
             Err(error) => Err(self.wrong(error)),
             Ok(_) if line.last() != Some(&b'\n') => {
-                Err(self.wrong("it ends too early, or is no archive of a workspace"))
+                Err(self.wrong("it ends too early, or is not an archive of a workspace"))
             }
             Ok(_) => Ok(line),
         }
@@ -111,7 +111,7 @@ impl<'a> Archive<'a> {
 
     fn manifest(&mut self) -> Result<Value, Failure> {
         let line = self.line()?;
-        serde_json::from_slice(&line).map_err(|_| self.wrong("it is no archive of a workspace"))
+        serde_json::from_slice(&line).map_err(|_| self.wrong("it is not an archive of a workspace"))
     }
 
     /// The next part, with its line.

@@ -84,7 +84,10 @@ impl Operator {
 
     pub fn unreachable(&self, error: reqwest::Error) -> Failure {
         // The address without its query is in front of it.
-        let why = chain(&error.without_url());
+        let why = match error.is_connect() {
+            true => "can't be reached: is the server running, and is this where it listens? --url names another place".to_owned(),
+            false => chain(&error.without_url()),
+        };
         Failure::new(Exit::Failed, "UNREACHABLE", format!("{}: {why}", self.url))
     }
 }

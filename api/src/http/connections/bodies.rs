@@ -27,6 +27,7 @@ pub struct Connection {
     #[serde(rename = "type")]
     #[schema(example = "api_key")]
     kind: String,
+    /// `active`, or `consent_needed`: somebody has to consent to it at its provider, for the first time or again.
     #[schema(example = "active")]
     status: String,
     created_at: Timestamp,
@@ -45,6 +46,25 @@ impl From<ConnectionRow> for Connection {
             updated_at: row.updated_at,
         }
     }
+}
+
+/// The secrets that were created from a connection's credentials.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeedResult {
+    /// Number of distinct secret names.
+    pub secrets_seeded: usize,
+    #[schema(example = json!(["OPEN_AI_API_KEY"]))]
+    pub secret_names: Vec<String>,
+}
+
+/// A new connection.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedConnection {
+    #[serde(flatten)]
+    pub connection: Connection,
+    pub seed_result: SeedResult,
 }
 
 /// The value of a field as it is stored.

@@ -1,17 +1,20 @@
 //! `PATCH /api/connections/:id`: label, hosts and single fields; what is not sent stays.
 
 use super::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
+use super::consent::NEEDS_HOSTS;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, text};
 use crate::http::secret_fields::checked_hosts;
 use axum::extract::State;
+use heddle_execution::{CONSENTED, IDENTITY};
 use heddle_model::Code;
 use heddle_model::audit::{Action, Object};
 use heddle_model::ids::ConnectionId;
 use heddle_model::quota::Quota;
 use heddle_store::Db;
 use heddle_store::audit;
+use heddle_store::connection_tokens;
 use heddle_store::connections::{self, ConnectionRow, Hosts};
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret};
@@ -100,6 +103,14 @@ pub(super) fn apply(
     }
 }
 
+/// The fields that say whose tokens a connection by consent has.
+fn identity(opened: &connections::Opened) -> Vec<Option<Value>> {
+    IDENTITY
+        .iter()
+        .map(|field| opened.fields.get(*field).cloned())
+        .collect()
+}
+
 /// Changes one of the caller's connections: label, hosts and single fields. Secrets that it seeded, and that nobody has set
 /// since, follow. Runs use the changed connection from their next request on.
 #[utoipa::path(
@@ -127,10 +138,22 @@ async fn change_connection(
         Box::pin(async move {
             let opened = connections::opened_to_change(db, &service.vault, &editor, id).await?;
             let mut opened = opened.ok_or(Code::NotFound)?;
+            let before = identity(&opened);
             apply(&mut opened.fields, changes.fields)?;
             opened.row.display_name = changes.display_name.unwrap_or(opened.row.display_name);
             opened.row.hosts = changes.hosts.map_or(opened.row.hosts, Hosts);
             opened.row.updated_at = service.clock.now();
+            if opened.row.kind == CONSENTED {
+                let consents = service.executions.consents();
+                consents.check(&opened.row.provider, &opened.fields)?;
+                if opened.row.hosts.0.is_empty() {
+                    return Err(ApiError::field("hosts", NEEDS_HOSTS));
+                }
+                // A refresh token is its client's, and goes to no other provider.
+                if identity(&opened) != before {
+                    connection_tokens::forget(db, id).await?;
+                }
+            }
             connections::update(db, &service.vault, &editor, &opened).await?;
             let told = Action::ConnectionChanged.of(Object::Connection(id));
             audit::note(db, &editor, told).await?;
@@ -145,7 +168,8 @@ async fn change_connection(
                     .map(|workspace| (Payer::Workspace(workspace), seeded)),
             );
             quota::check(db, &service.quotas, &added).await?;
-            Ok::<ConnectionRow, ApiError>(opened.row)
+            let row = connections::find(db, &editor, id).await?.ok_or(Code::NotFound)?;
+            Ok::<ConnectionRow, ApiError>(row)
         })
     });
     let changed = changed.await?;

@@ -6,7 +6,8 @@ use crate::http::extract::Caller;
 use crate::http::reply::Kept;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use heddle_catalogue::{CONNECTION_FORMS, ConnectionField, ConnectionForm};
+use heddle_catalogue::consent_provider;
+use heddle_catalogue::{ConnectionField, ConnectionForm, connection_forms};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 use utoipa::ToSchema;
@@ -18,7 +19,7 @@ pub fn routes() -> OpenApiRouter<App> {
 }
 
 static KINDS: LazyLock<Kept> = LazyLock::new(|| {
-    let kinds: Vec<Value> = CONNECTION_FORMS.iter().map(kind).collect();
+    let kinds: Vec<Value> = connection_forms().map(|form| kind(&form)).collect();
     Kept::new(json!({ "kinds": kinds }).to_string())
 });
 
@@ -46,6 +47,12 @@ struct ConnectionKindForm {
     /// What it is stored under as `provider`; null: the name of the service, which its user gives.
     #[schema(example = "postgres")]
     provider: Option<String>,
+    /// Whether somebody consents to it at the provider: it is made with `POST /api/connections/oauth`.
+    #[schema(example = false)]
+    by_consent: bool,
+    /// Hosts that the tokens of a known provider may be sent to.
+    #[schema(example = json!(["api.github.com"]))]
+    hosts: Vec<String>,
     /// JSON Schema of `credentials`: an object whose properties are in the order of a form. Secret fields are `writeOnly`.
     #[schema(value_type = HashMap<String, Value>, example = json!({"type": "object", "required": ["apiKey"], "properties": {
         "apiKey": {"type": "string", "title": "API key", "writeOnly": true, "format": "password"}}}))]
@@ -70,6 +77,8 @@ fn kind(form: &ConnectionForm) -> Value {
         "description": form.description,
         "leadsTo": form.leads_to.name(),
         "provider": form.provider,
+        "byConsent": form.by_consent,
+        "hosts": form.provider.and_then(consent_provider).map_or(&[][..], |known| known.hosts),
         "schema": {"type": "object", "properties": properties, "required": required, "additionalProperties": true},
     })
 }

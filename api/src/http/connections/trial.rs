@@ -7,12 +7,13 @@ use crate::http::extract::{Caller, Json, OptionalJson, Path, text};
 use crate::http::secret_fields::checked_hosts;
 use axum::extract::State;
 use heddle_catalogue::ConnectionKind;
-use heddle_execution::{ConnectionTest, ConnectionTested};
+use heddle_execution::{CONSENTED, ConnectionTest, ConnectionTested};
 use heddle_model::Code;
 use heddle_model::audit::{Action, Object, Outcome};
 use heddle_model::ids::ConnectionId;
+use heddle_runtime::ConnectionError;
 use heddle_service::audit;
-use heddle_store::connections;
+use heddle_store::connections::{self, Hosts, Opened};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -185,6 +186,23 @@ async fn test_connection(
     let opened = connections::opened_own(&mut reader.db(), &app.vault, &editor, id).await?;
     drop(reader);
     let mut opened = opened.ok_or(Code::NotFound)?;
+    if opened.row.kind == CONSENTED {
+        opened = match with_token(&app, opened).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                let told = Action::ConnectionTested
+                    .of(Object::Connection(id))
+                    .ended(Outcome::Failed);
+                audit::note(&app, &editor, told).await?;
+                return Ok(axum::Json(ConnectionTestResult {
+                    ok: false,
+                    message: sentence(&error),
+                    code: Some("OAUTH_FAILED".to_owned()),
+                    duration_ms: 0,
+                }));
+            }
+        };
+    }
     apply(
         &mut opened.fields,
         changed_fields(request.credentials.unwrap_or_default())?,
@@ -211,6 +229,26 @@ async fn test_connection(
     let told = Action::ConnectionTested.of(Object::Connection(id)).ended(outcome);
     audit::note(&app, &editor, told).await?;
     Ok(axum::Json(tested.into()))
+}
+
+/// A connection by consent as nodes have it: with a token, and nothing to get others with.
+async fn with_token(app: &App, opened: Opened) -> Result<Opened, ConnectionError> {
+    let (mut row, workspace) = (opened.row.clone(), opened.workspace);
+    let mut connection = app.executions.consents().connection(opened).await?;
+    row.hosts = Hosts(std::mem::take(&mut connection.hosts));
+    Ok(Opened {
+        row,
+        fields: std::mem::take(&mut connection.fields),
+        workspace,
+    })
+}
+
+fn sentence(error: &ConnectionError) -> String {
+    match error {
+        ConnectionError::ConsentNeeded(reason) => format!("The connection needs consent. {reason}"),
+        ConnectionError::NoToken(reason) => format!("There is no token at the moment. {reason}"),
+        _ => "The connection can't be opened at the moment.".to_owned(),
+    }
 }
 
 fn checked_url(url: Option<&str>) -> Result<Option<String>, ApiError> {

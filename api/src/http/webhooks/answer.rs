@@ -53,11 +53,16 @@ pub(super) async fn to_sender(
             .unwrap_or_else(|problem| failed(run, "RESPONSE", &problem)),
         None => without_response(run, ended, with_details),
     };
+    name_run(response.headers_mut(), run);
+    response
+}
+
+/// Says which run answers.
+pub(super) fn name_run(headers: &mut HeaderMap, run: RunId) {
     // An id is a valid header value.
     if let Ok(value) = HeaderValue::from_str(&run.to_string()) {
-        response.headers_mut().insert("x-run-id", value);
+        headers.insert("x-run-id", value);
     }
-    response
 }
 
 /// The answer to a method that a webhook does not take.
@@ -71,21 +76,25 @@ pub(super) fn not_allowed<'m>(methods: impl IntoIterator<Item = &'m str>) -> Res
 }
 
 fn without_response(run: RunId, ended: &Ended, with_details: bool) -> Response {
+    let told = end_of_run(run, ended, with_details);
+    match &ended.error {
+        _ if ended.status == RunStatus::Success => Json(told).into_response(),
+        Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, Json(told)).into_response(),
+    }
+}
+
+/// What a sender is told of a run's end.
+pub(super) fn end_of_run(run: RunId, ended: &Ended, with_details: bool) -> serde_json::Value {
     if ended.status == RunStatus::Success {
         let output = ended.output.as_deref();
-        return Json(json!({"status": "completed", "runId": run, "output": output})).into_response();
+        return json!({"status": "completed", "runId": run, "output": output});
     }
-    match &ended.error {
-        Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
-        error => {
-            let mut error = error.clone();
-            if let Some(error) = error.as_mut().filter(|_| !with_details) {
-                error.message = UNTOLD.to_owned();
-            }
-            let body = json!({"status": "failed", "runId": run, "error": error});
-            (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
-        }
+    let mut error = ended.error.clone();
+    if let Some(error) = error.as_mut().filter(|_| !with_details) {
+        error.message = UNTOLD.to_owned();
     }
+    json!({"status": "failed", "runId": run, "error": error})
 }
 
 fn failed(run: RunId, code: &str, message: &str) -> Response {
@@ -146,7 +155,12 @@ async fn responded_with(app: &App, by: (RunId, Tenant), responded: &RawValue) ->
         }
     }
     add_headers(headers, responded.headers);
-    // A page that a pattern makes is not the service's own: no access to what a browser keeps for this origin.
+    contain(headers);
+    Ok(response)
+}
+
+/// A page that a pattern makes is not the service's own: no access to what a browser keeps for this origin.
+pub(super) fn contain(headers: &mut HeaderMap) {
     headers.append(
         CONTENT_SECURITY_POLICY,
         HeaderValue::from_static(
@@ -154,7 +168,6 @@ async fn responded_with(app: &App, by: (RunId, Tenant), responded: &RawValue) ->
         ),
     );
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    Ok(response)
 }
 
 /// A file of the run's, as it is sent: it is read while the sender takes it.
@@ -194,7 +207,7 @@ async fn file(
 
 /// Adds those that can be sent; of the others the run's log tells. A name in `Connection` would be one of the
 /// connection's too, but that header is not sent itself.
-fn add_headers(headers: &mut HeaderMap, given: BTreeMap<String, String>) {
+pub(super) fn add_headers(headers: &mut HeaderMap, given: impl IntoIterator<Item = (String, String)>) {
     for (name, value) in given {
         let name = HeaderName::try_from(name);
         let value = HeaderValue::try_from(value);

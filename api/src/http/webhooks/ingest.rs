@@ -2,9 +2,10 @@
 //! [`deliver`] does the rest. Both write a line to the webhook log.
 
 use super::admission::{Admitted, find, fit, limit};
-use super::answer::{not_allowed, to_sender, too_late};
+use super::answer::not_allowed;
 use super::forms;
 use super::path;
+use super::waiting::wait;
 use crate::app::App;
 use crate::http::client_ip::{ClientIp, untrusted_proxy};
 use crate::http::error::ApiError;
@@ -15,8 +16,7 @@ use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use heddle_catalogue::Role;
-use heddle_execution::{Accepted, Ended, IdempotencyKey, NewRun, Ticket};
+use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -498,49 +498,6 @@ async fn known(app: &App, key: Option<&(EndpointId, String)>) -> Result<Option<R
     let now = app.clock.now();
     let mut reader = app.store.reader().await?;
     endpoints::key_holder_for_ingestion(&mut reader.db(), *endpoint, key, now).await
-}
-
-async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
-    let run = ticket.run_id;
-    let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
-    let patience = of_node.unwrap_or(app.config.run_timeout);
-    let ended = tokio::time::timeout(patience, ticket.ended()).await;
-    if let Some(form) = &admitted.webhook().form {
-        match &ended {
-            Ok(Ok(ended)) if ended.response.is_none() => return forms::page::ended(form, ended),
-            Ok(Ok(_)) => {}
-            Ok(Err(_)) => return forms::page::failed(StatusCode::INTERNAL_SERVER_ERROR),
-            Err(_) => return forms::page::refusal(too_late(run)),
-        }
-    }
-    match ended {
-        Ok(Ok(ended)) => {
-            let told = tells_errors(admitted, &ended);
-            match &admitted.deployment {
-                Some(deployment) => to_sender(app, (run, deployment.tenant), &ended, told).await,
-                // A run has a deployment.
-                None => too_late(run).into_response(),
-            }
-        }
-        Ok(Err(error)) => ApiError::from(error).into_response(),
-        Err(_) => too_late(run).into_response(),
-    }
-}
-
-/// Whether the sender is told what the error of a failed run says: if the trigger has it so, or if the words are those of the
-/// pattern's author.
-fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
-    if admitted.deployed().is_some_and(|webhook| webhook.tells_errors) {
-        return true;
-    }
-    let failed_at = ended.error.as_ref().and_then(|error| error.node_id.as_deref());
-    let mut nodes = admitted
-        .deployment
-        .iter()
-        .flat_map(|active| &active.manifest().nodes);
-    let node = nodes.find(|node| Some(node.id.as_str()) == failed_at);
-    let node_type = node.and_then(|node| heddle_catalogue::node_type(&node.node_type));
-    node_type.is_some_and(|node_type| node_type.role == Role::Throw)
 }
 
 fn accepted(run: RunId) -> Response {

@@ -51,7 +51,7 @@ pub(super) fn arg(kind: Kind, value: Value) -> Result<Arg, &'static str> {
         Kind::Id
         | Kind::Within(_)
         | Kind::Slot
-        | Kind::Told
+        | Kind::PastOrUser
         | Kind::Workspace
         | Kind::Owner
         | Kind::Account

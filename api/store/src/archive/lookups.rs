@@ -44,7 +44,7 @@ impl Adding<'_> {
         let texts = |name: &'static str| rows.iter().filter_map(move |row| row.get(name)?.as_str());
         for Column { name, kind } in part.columns {
             match kind {
-                Kind::Owner | Kind::Author | Kind::Account | Kind::Told => {
+                Kind::Owner | Kind::Author | Kind::Account | Kind::PastOrUser => {
                     for (name, user, _) in self.noted(db, "user", texts(name)).await? {
                         known.users.insert(name, user);
                     }

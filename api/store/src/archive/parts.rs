@@ -41,7 +41,7 @@ pub(super) enum Kind {
     /// An id of whatever, as history tells it.
     Past,
     /// The same, which may be a user's.
-    Told,
+    PastOrUser,
     /// The workspace itself.
     Workspace,
     /// A user, or else who gets what belonged to people without an account.
@@ -576,7 +576,7 @@ pub(super) static PARTS: &[Part] = &[
         columns![
             id Kind::Id, workspace_id Kind::Workspace, at Kind::Int, action NAME, outcome Kind::Name(is_outcome),
             actor_id Kind::Author, actor_email MAYBE, actor_name MAYBE, api_key_id Kind::Past, api_key_name MAYBE,
-            address MAYBE, object_kind NAME, object_id Kind::Told, object_name MAYBE, object_within MAYBE, details JSON
+            address MAYBE, object_kind NAME, object_id Kind::PastOrUser, object_name MAYBE, object_within MAYBE, details JSON
         ],
     ),
     part(

@@ -222,10 +222,10 @@ impl Adding<'_> {
                     false => self.names.other(former).into(),
                 }
             }
-            Kind::Told if text.is_some_and(|id| known.users.contains_key(id)) => {
+            Kind::PastOrUser if text.is_some_and(|id| known.users.contains_key(id)) => {
                 self.renamed(Kind::Author, value, row, known)?
             }
-            Kind::Past | Kind::Told => {
+            Kind::Past | Kind::PastOrUser => {
                 let former = needed()?;
                 self.names.id(former).unwrap_or_else(|_| former.to_owned()).into()
             }

@@ -111,6 +111,8 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'connection.tested': about('tested the connection ', (entry) =>
     entry.outcome === 'failed' ? [plain(', which failed')] : [],
   ),
+  'connection.connected': about('connected '),
+  'connection.disconnected': about('disconnected '),
   'pattern.created': about('created '),
   'pattern.saved': about('saved ', version),
   'pattern.rolled_back': about('restored ', (entry) => [plain(` version ${detail(entry, 'restored')}`)]),

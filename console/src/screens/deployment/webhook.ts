@@ -19,9 +19,11 @@ const PROOFS: Readonly<Record<string, string>> = {
   none: 'Anyone who knows the address',
 };
 
-/** The name of a webhook's card; one that has no other name is just a webhook. */
-export const titleOf = (alias: string): string =>
-  alias.toLowerCase() === 'webhook' ? 'Webhook' : `Webhook: ${alias}`;
+/** The name of a webhook's or a form's card; one that has no other name is just that. */
+export function titleOf(alias: string, isForm: boolean): string {
+  const kind = isForm ? 'Form' : 'Webhook';
+  return alias.toLowerCase() === kind.toLowerCase() ? kind : `${kind}: ${alias}`;
+}
 
 /** How senders prove who they are. */
 export const proof = (scheme: string): string => PROOFS[scheme] ?? scheme;

@@ -22,6 +22,31 @@ export function frequentFailures({ failures, deployments }: Figures, shown: numb
     .slice(0, shown);
 }
 
+/** The longer duration; null if nothing has ended. */
+const slower = (one: number | null | undefined, other: number | null | undefined): number | null =>
+  one == null ? (other ?? null) : Math.max(one, other ?? 0);
+
+/** Figures of patterns: those of their deployments in several environments together, with the slowest one's duration. */
+export function byPattern(
+  deployments: readonly Schemas['DeploymentFigures'][],
+): Pick<
+  Schemas['DeploymentFigures'],
+  'patternId' | 'patternName' | 'runs' | 'failures' | 'fuel' | 'p95DurationMs'
+>[] {
+  const patterns = new Map<string, Schemas['DeploymentFigures']>();
+  for (const each of deployments) {
+    const had = patterns.get(each.patternId);
+    patterns.set(each.patternId, {
+      ...each,
+      runs: each.runs + (had?.runs ?? 0),
+      failures: each.failures + (had?.failures ?? 0),
+      fuel: each.fuel + (had?.fuel ?? 0),
+      p95DurationMs: slower(each.p95DurationMs, had?.p95DurationMs),
+    });
+  }
+  return [...patterns.values()].filter(({ runs }) => runs > 0).sort((a, b) => b.runs - a.runs);
+}
+
 /** Share of the runs that did not fail, in percent; undefined without runs. */
 export function successRate(runs: number, failures: number): number | undefined {
   return runs > 0 ? ((runs - failures) * 100) / runs : undefined;

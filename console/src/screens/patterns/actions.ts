@@ -17,10 +17,15 @@ export async function cloned(pattern: Pattern): Promise<void> {
 /** Downloads the pattern as a file. */
 export async function exported(pattern: Pattern): Promise<void> {
   const file = await answer(api.GET('/api/patterns/{id}/export', { params: { path: { id: pattern.id } } }));
-  const blob = new Blob([JSON.stringify(file, null, 2)], { type: 'application/json' });
+  saveAs(`${pattern.name.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '') || 'pattern'}.json`, file);
+}
+
+/** Gives the browser a value to keep as a file. */
+export function saveAs(name: string, value: unknown): void {
+  const blob = new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' });
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
-  link.download = `${pattern.name.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '') || 'pattern'}.json`;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 0);
 }
@@ -34,19 +39,40 @@ function named(body: unknown, file: string): unknown {
   return { name, graphData, ...(nodeDefinitions !== undefined && { nodeDefinitions }) };
 }
 
-/** Creates a pattern from an exported file, or from one with a graph. */
-export async function imported(file: File): Promise<Schemas['Created']> {
+/** What chosen files hold: patterns, and workflows of n8n, of which an export can have several. */
+export interface Chosen {
+  readonly patterns: readonly Schemas['ImportRequest'][];
+  readonly workflows: readonly object[];
+}
+
+/** Reads files that Export made, those with a graph, and those that n8n exports. */
+export async function readFiles(files: readonly File[]): Promise<Chosen> {
+  // Of the editor, which lists have no other use for.
+  const { isN8n } = await import('$/graph/clipboard');
+  const patterns: Schemas['ImportRequest'][] = [];
+  const workflows: object[] = [];
+  for (const file of files) {
+    const body = await contentOf(file);
+    const all = Array.isArray(body) ? (body as unknown[]) : [body];
+    if (all.length > 0 && all.every(isN8n)) workflows.push(...all);
+    else patterns.push(named(body, file.name) as Schemas['ImportRequest']);
+  }
+  return { patterns, workflows };
+}
+
+async function contentOf(file: File): Promise<unknown> {
   if (file.size > IMPORT_BYTES_MAX)
-    throw new Error('The file is larger than 8 MiB, so it can’t be an exported pattern.');
-  let body: unknown;
+    throw new Error(`“${file.name}” is larger than 8 MiB, so it can’t be an exported pattern.`);
   try {
-    body = JSON.parse(await file.text());
+    return JSON.parse(await file.text());
   } catch {
     throw new Error(`“${file.name}” is not JSON: choose a file that Export made, or one with a graph.`);
   }
-  const pattern = named(body, file.name) as Schemas['ImportRequest'];
-  return answer(api.POST('/api/patterns/import', { body: pattern }));
 }
+
+/** Creates a pattern of what a file holds. */
+export const imported = (pattern: Schemas['ImportRequest']): Promise<Schemas['Created']> =>
+  answer(api.POST('/api/patterns/import', { body: pattern }));
 
 export const removed = (id: string): Promise<unknown> =>
   answer(api.DELETE('/api/patterns/{id}', { params: { path: { id } } }));

@@ -72,7 +72,7 @@ pub(super) const RESPOND_TO_WEBHOOK: NodeType = node(
         &["http response", "answer", "reply", "status code", "redirect"],
     ),
     "Answers the webhook request that started the run, and passes its input through. The first answer counts; later \
-     ones only log a warning.",
+     ones only log a warning. What StreamResponse has begun to send is the response instead.",
     &[IN],
     &[PASSED],
     &[
@@ -94,6 +94,60 @@ pub(super) const RESPOND_TO_WEBHOOK: NodeType = node(
     }],
 )
 .role(Role::Respond);
+
+pub(super) const STREAM_RESPONSE: NodeType = NodeType {
+    effects: &["stream"],
+    ..node(
+        "StreamResponse",
+        Face::new(
+            "Stream response",
+            Icon::Send,
+            Group::Runs,
+            &["sse", "server-sent events", "chunk", "progress", "json lines", "live"],
+        ),
+        "Sends a piece of the webhook's response at once, while the run goes on. The first piece begins the response and \
+         decides its status and headers; it ends with the run. A sender who reads slowly slows the run down; when none \
+         reads any more, `sent` is false and the run goes on. A piece has at most 256 KiB.",
+        &[IN],
+        &[Port::new(
+            "out",
+            ValueType::Object,
+            "`{sent}`: false if nobody waits for the response, or nobody any more.",
+        )],
+        &[
+            Parameter::optional(
+                "format",
+                Schema::Enum(&["sse", "json-lines", "text"]),
+                "How pieces are sent: as server-sent events, as lines of JSON, or as text, one directly after the other. \
+                 The same for all pieces of a response.",
+            )
+            .or("\"sse\""),
+            Parameter::optional("data", Schema::Any, "The piece. Default: the input."),
+            Parameter::optional("event", Schema::String, "Name of the server-sent event. `end` is the last one's."),
+            Parameter::optional("id", Schema::String, "Id of the server-sent event.").advanced(),
+            Parameter::optional(
+                "status",
+                Schema::Integer { min: 200, max: 599 },
+                "HTTP status, of the first piece.",
+            )
+            .advanced()
+            .or("200"),
+            Parameter::optional(
+                "headers",
+                Schema::Map(&Schema::String),
+                "Headers by name, of the first piece.",
+            )
+            .advanced(),
+        ],
+        &[Example {
+            title: "Tell of progress, to a sender who has gone",
+            parameters: r#"{"event": "progress", "data": {"done": "{{ $input.done }}", "of": 10}}"#,
+            input: r#"{"done": 3}"#,
+            output: r#"{"out": {"sent": false}}"#,
+        }],
+    )
+    .role(Role::Stream)
+};
 
 pub(super) const CALL_PATTERN: NodeType = NodeType {
     effects: &["call"],

@@ -122,5 +122,6 @@ fn item_of_a_label_is_the_value_itself_when_it_is_no_array_and_else_unknown() {
         graph.output()
     };
     assert_eq!(outside("5"), "5");
-    assert!(outside("[5]").contains("can't tell which element of the output of `t`"));
+    assert_eq!(outside("[5]"), "5");
+    assert!(outside("[5,6]").contains("can't tell which of the 2 elements of the output of `t`"));
 }

@@ -2,8 +2,9 @@
 
 use super::super::parameters::{choice, given, required, select};
 use crate::failure::Failure;
-use crate::node::{Context, Emission, NodeResult, Outcome};
+use crate::node::{Context, Emission, NodeResult, Origins, Outcome};
 use heddle_contract::abi::code;
+use heddle_contract::plan::NONE;
 use heddle_values::keys::key_of;
 use heddle_values::{Array, Object, Value};
 use std::collections::BTreeMap;
@@ -21,9 +22,17 @@ pub fn merge(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let merged = match choice(parameters, "mode", MODES, "append")? {
         "first" => context.input(),
         "combine" => combine(&values)?,
-        "zip" => zip(&values)?,
+        "zip" => {
+            let zipped = zip(&values)?;
+            let length = as_list(&zipped).len() as u32;
+            context.pair_lists(0, values.iter().map(|_| (0..length).collect()).collect());
+            zipped
+        }
         "join" => join(parameters, &values, context)?,
-        _ => append(values),
+        _ => {
+            context.pair_lists(0, appended(&values));
+            append(values)
+        }
     };
     Ok(Outcome::Emit(Emission::one(0, merged)))
 }
@@ -41,6 +50,30 @@ fn append(values: Array) -> Value {
         }
     }
     all.into()
+}
+
+/// Where the elements of appended lists come from.
+fn appended(values: &[Value]) -> Origins {
+    let lengths: Vec<usize> = values.iter().map(|value| as_list(value).len()).collect();
+    let total = lengths.iter().sum();
+    let mut start = 0;
+    let list = |length: &usize| {
+        let mut origins = vec![NONE; total];
+        for (origin, place) in origins.iter_mut().skip(start).take(*length).zip(0..) {
+            *origin = place;
+        }
+        start += length;
+        origins
+    };
+    lengths.iter().map(list).collect()
+}
+
+/// The elements of a list; what is no list is one.
+fn as_list(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(elements) => elements,
+        single => std::slice::from_ref(single),
+    }
 }
 
 /// One object of all fields, of which later ones win.
@@ -85,25 +118,29 @@ fn join(parameters: &Object, values: &[Value], context: &mut dyn Context) -> Res
         );
         return Err(Failure::new(code::PARAMETER, message));
     };
-    let mut partners: BTreeMap<String, Vec<&Object>> = BTreeMap::new();
+    let mut partners: BTreeMap<String, Vec<(&Object, u32)>> = BTreeMap::new();
     for (index, row) in right.iter().enumerate() {
         let fields = fields(1, row)?;
         if let Some(key) = row_key(right_key, row, index, context)? {
-            partners.entry(key).or_default().push(fields);
+            partners.entry(key).or_default().push((fields, index as u32));
         }
     }
     let mut rows = Vec::new();
+    let (mut from_left, mut from_right) = (Vec::new(), Vec::new());
     for (index, row) in left.iter().enumerate() {
         let fields = fields(0, row)?;
         let Some(key) = row_key(key, row, index, context)? else {
             continue;
         };
-        for partner in partners.get(&key).into_iter().flatten() {
+        for (partner, place) in partners.get(&key).into_iter().flatten() {
             let mut joined = fields.clone();
             add_fields(&mut joined, partner);
             rows.push(Value::Object(joined));
+            from_left.push(index as u32);
+            from_right.push(*place);
         }
     }
+    context.pair_lists(0, vec![from_left, from_right]);
     Ok(rows.into())
 }
 

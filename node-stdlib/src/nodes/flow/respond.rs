@@ -1,7 +1,7 @@
-//! RespondToWebhook: the answer of the webhook that started the run.
+//! RespondToWebhook and StreamResponse: the answer of the webhook that started the run, whole or in pieces.
 
 use super::super::file::{FILE, file_value};
-use super::super::parameters::{choice, integer, mismatch, object};
+use super::super::parameters::{choice, integer, mismatch, object, text};
 use crate::failure::Failure;
 use crate::leaving::leaving;
 use crate::node::{Context, Emission, NodeResult, Outcome};
@@ -9,6 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_contract::abi::code;
 use heddle_values::{Object, Text, Value};
+
+const SSE: &str = "sse";
+const JSON_LINES: &str = "json-lines";
+
+/// Statuses of responses without a body.
+const BODILESS: &[i64] = &[204, 205, 304];
 
 /// RespondToWebhook: answers `{status, headers, body, bodyType}`, and passes its input through.
 pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> NodeResult {
@@ -31,6 +37,46 @@ pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> Nod
     ]);
     context.respond(&response.into());
     Ok(Outcome::Emit(Emission::one(0, input)))
+}
+
+/// StreamResponse: asks the host for the effect `stream`, with the piece as text.
+pub fn stream_response(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let format = choice(parameters, "format", &[SSE, JSON_LINES, "text"], SSE)?;
+    let status = integer(parameters, "status", 200, 599)?.unwrap_or(200);
+    if BODILESS.contains(&status) {
+        let message =
+            format!("Parameter `status`: a response with the status {status} has no body to stream.");
+        return Err(Failure::new(code::PARAMETER, message));
+    }
+    let input = context.input();
+    let data = parameters.get("data").unwrap_or(&input);
+    let data = match (format, data) {
+        ("text", data) | (SSE, data @ Value::String(_)) => data.to_text().to_utf8().into_owned(),
+        (_, data) => leaving(data.clone())?.to_json(),
+    };
+    let mut request = Object::from_iter([
+        ("format", Value::from(format)),
+        ("data", data.into()),
+        ("status", Value::Number(status as f64)),
+        ("headers", headers(parameters)?.into()),
+    ]);
+    for name in ["event", "id"] {
+        let Some(given) = text(parameters, name)? else {
+            continue;
+        };
+        if format != SSE {
+            let message = format!("Parameter `{name}` is for the format `{SSE}`; `{format}` has none.");
+            return Err(Failure::new(code::PARAMETER, message));
+        }
+        if given.contains(['\r', '\n', '\0']) {
+            return Err(mismatch(name, "text of one line", &given.into()));
+        }
+        request.insert(name, given.into());
+    }
+    Ok(Outcome::Effect {
+        kind: "stream",
+        request: Value::Object(request),
+    })
 }
 
 /// The headers as texts; names and values that HTTP can't carry are refused here, where the node is known.

@@ -1,0 +1,67 @@
+//! Waiting for a run's answer on behalf of its sender.
+
+use super::admission::Admitted;
+use super::answer::{to_sender, too_late};
+use super::forms;
+use super::streaming;
+use crate::app::App;
+use crate::http::error::ApiError;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use heddle_catalogue::Role;
+use heddle_execution::{ActiveDeployment, Answer, Ended, Ticket};
+
+/// The answer to a sender that waits for its run.
+pub(super) async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
+    let run = ticket.run_id;
+    let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
+    let patience = of_node.unwrap_or(app.config.run_timeout);
+    let answer = tokio::time::timeout(patience, ticket.answer()).await;
+    let ended = match answer {
+        Ok(Ok(Answer::Begun(begun, ticket))) => {
+            let (deployment, webhook) = (admitted.deployment.clone(), admitted.deployed());
+            let always = webhook.is_some_and(|webhook| webhook.tells_errors);
+            let tells = move |ended: &Ended| always || is_authors(deployment.as_deref(), ended);
+            return streaming::respond(begun, (ticket, patience), tells);
+        }
+        Ok(Ok(Answer::Whole(ended))) => Ok(Ok(ended)),
+        Ok(Err(error)) => Ok(Err(error)),
+        Err(late) => Err(late),
+    };
+    if let Some(form) = &admitted.webhook().form {
+        match &ended {
+            Ok(Ok(ended)) if ended.response.is_none() => return forms::page::ended(form, ended),
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) => return forms::page::failed(StatusCode::INTERNAL_SERVER_ERROR),
+            Err(_) => return forms::page::refusal(too_late(run)),
+        }
+    }
+    match ended {
+        Ok(Ok(ended)) => {
+            let told = tells_errors(admitted, &ended);
+            match &admitted.deployment {
+                Some(deployment) => to_sender(app, (run, deployment.tenant), &ended, told).await,
+                // A run has a deployment.
+                None => too_late(run).into_response(),
+            }
+        }
+        Ok(Err(error)) => ApiError::from(error).into_response(),
+        Err(_) => too_late(run).into_response(),
+    }
+}
+
+/// Whether the sender is told what the error of a failed run says: if the trigger has it so, or if the words are those of the
+/// pattern's author.
+fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
+    let always = admitted.deployed().is_some_and(|webhook| webhook.tells_errors);
+    always || is_authors(admitted.deployment.as_deref(), ended)
+}
+
+/// Whether the words of a failure are those of the pattern's author.
+fn is_authors(deployment: Option<&ActiveDeployment>, ended: &Ended) -> bool {
+    let failed_at = ended.error.as_ref().and_then(|error| error.node_id.as_deref());
+    let mut nodes = deployment.into_iter().flat_map(|active| &active.manifest().nodes);
+    let node = nodes.find(|node| Some(node.id.as_str()) == failed_at);
+    let node_type = node.and_then(|node| heddle_catalogue::node_type(&node.node_type));
+    node_type.is_some_and(|node_type| node_type.role == Role::Throw)
+}

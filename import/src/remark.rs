@@ -1,0 +1,16 @@
+//! What the report says of a node.
+
+use crate::report::{Item, Level};
+use crate::workflow::Node;
+
+pub(crate) fn remark(node: Option<(&str, &Node)>, level: Level, code: &'static str, message: String) -> Item {
+    Item {
+        node_id: node.map(|(id, _)| id.to_owned()),
+        n8n_type: node.map(|(_, node)| node.full_type.clone()),
+        level,
+        code,
+        message,
+        parameter: None,
+        original: None,
+    }
+}

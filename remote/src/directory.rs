@@ -1,0 +1,342 @@
+//! The directory: `heddle.json` says which workspace it is, `heddle.lock` with what each pattern was last in step, and
+//! `patterns/` has a directory for each. `.heddle/` has copies of what was in step; it is not for git, and can be deleted.
+
+use crate::Error;
+use crate::document::Document;
+use crate::files::{self, PATTERN};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+const CONFIG: &str = "heddle.json";
+const LOCK: &str = "heddle.lock";
+const PATTERNS: &str = "patterns";
+const OWN: &str = ".heddle";
+/// Bytes of a file; a pattern with its components has at most 48 MiB.
+pub const FILE_BYTES_MAX: u64 = 48 << 20;
+
+/// Which workspace a directory is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The server's address, as in `https://heddle.example.com`.
+    pub server: String,
+    /// The workspace's id.
+    pub workspace: String,
+}
+
+/// What a pattern's directory was last in step with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Locked {
+    /// The pattern's id.
+    pub id: String,
+    /// Of the pattern, as the server counts.
+    pub version: i64,
+    /// When the server had last changed it.
+    pub updated_at: String,
+    /// The document's digest.
+    pub sha256: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lock {
+    patterns: BTreeMap<String, Locked>,
+}
+
+/// A directory that is a workspace.
+#[derive(Debug)]
+pub struct Directory {
+    root: PathBuf,
+    /// Which workspace it is.
+    pub config: Config,
+    /// By the name of the pattern's directory.
+    pub locked: BTreeMap<String, Locked>,
+}
+
+impl Directory {
+    /// Makes a directory a workspace.
+    ///
+    /// # Errors
+    ///
+    /// It is one already, or can't be written.
+    pub fn create(root: &Path, config: Config) -> Result<Self, Error> {
+        let path = root.join(CONFIG);
+        if path.exists() {
+            return Err(Error::invalid(path, "this directory is a workspace already"));
+        }
+        fs::create_dir_all(root.join(PATTERNS)).map_err(Error::file(root))?;
+        let text = format!("{:#}\n", json!(config));
+        replace(&path, text.as_bytes())?;
+        let directory = Directory {
+            root: root.to_owned(),
+            config,
+            locked: BTreeMap::new(),
+        };
+        directory.save()?;
+        Ok(directory)
+    }
+
+    /// The directory that this one is in.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or what it says of itself can't be read.
+    pub fn find(from: &Path) -> Result<Self, Error> {
+        let root = from.ancestors().find(|above| above.join(CONFIG).is_file());
+        let root = root.ok_or_else(|| {
+            Error::Usage(format!(
+                "{} is in no workspace's directory: there is no {CONFIG}. `heddle init` makes one",
+                from.display()
+            ))
+        })?;
+        let config: Config = parsed(&root.join(CONFIG))?.unwrap_or(Config {
+            server: String::new(),
+            workspace: String::new(),
+        });
+        let lock: Lock = parsed(&root.join(LOCK))?.unwrap_or_default();
+        if let Some(name) = lock.patterns.keys().find(|name| !is_one_name(name)) {
+            let message = format!("`{name}` is not the name of a directory");
+            return Err(Error::invalid(root.join(LOCK), message));
+        }
+        Ok(Directory {
+            root: root.to_owned(),
+            config,
+            locked: lock.patterns,
+        })
+    }
+
+    /// Its place.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The directory of a pattern.
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        self.root.join(PATTERNS).join(name)
+    }
+
+    /// Stores what patterns were last in step with.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn save(&self) -> Result<(), Error> {
+        // A line for each, so that git merges changes of different patterns.
+        let lines: Vec<String> = self
+            .locked
+            .iter()
+            .map(|(name, locked)| format!("    {}: {}", json!(name), json!(locked)))
+            .collect();
+        let text = match lines.is_empty() {
+            true => "{\n  \"patterns\": {}\n}\n".to_owned(),
+            false => format!("{{\n  \"patterns\": {{\n{}\n  }}\n}}\n", lines.join(",\n")),
+        };
+        replace(&self.root.join(LOCK), text.as_bytes())
+    }
+
+    /// Names of the directories that hold a pattern.
+    ///
+    /// # Errors
+    ///
+    /// The directory can't be read.
+    pub fn names(&self) -> Result<Vec<String>, Error> {
+        let patterns = self.root.join(PATTERNS);
+        if !patterns.is_dir() {
+            return Ok(Vec::new());
+        }
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&patterns).map_err(Error::file(&patterns))? {
+            let entry = entry.map_err(Error::file(&patterns))?;
+            if let Ok(name) = entry.file_name().into_string()
+                && is_one_name(&name)
+                && entry.path().join(PATTERN).is_file()
+            {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// A pattern as its files have it.
+    ///
+    /// # Errors
+    ///
+    /// They can't be read, or are no pattern.
+    pub fn read(&self, name: &str) -> Result<Document, Error> {
+        let folder = self.path_of(name);
+        files::document_of(|path| read_inside(&folder, path).map_err(Problem::Other)).map_err(|problem| {
+            match problem {
+                Problem::Wrong(message) => Error::invalid(&folder, message),
+                Problem::Other(error) => error,
+            }
+        })
+    }
+
+    /// Makes a pattern's files those of a document. What `before` had and the document has not is removed; other files stay.
+    ///
+    /// # Errors
+    ///
+    /// A file can't be written.
+    pub fn write(&self, name: &str, document: &Document, before: Option<&Document>) -> Result<(), Error> {
+        let folder = self.path_of(name);
+        let new = files::files_of(document);
+        let old = before.map(files::files_of).unwrap_or_default();
+        // The pattern comes last: until then its files are those of before, and what it names is there.
+        for (path, bytes) in new.iter().filter(|(path, _)| *path != PATTERN) {
+            write_inside(&folder, path, bytes)?;
+        }
+        if let Some(bytes) = new.get(PATTERN) {
+            write_inside(&folder, PATTERN, bytes)?;
+        }
+        remove(&folder, old.keys().filter(|path| !new.contains_key(*path)));
+        Ok(())
+    }
+
+    /// Removes a pattern's files, and its directory if it has no others.
+    pub fn remove(&self, name: &str, document: &Document) {
+        let folder = self.path_of(name);
+        remove(&folder, files::files_of(document).keys());
+        // Files of people's own stay.
+        let _ = fs::remove_dir(folder);
+    }
+
+    /// A name for a new pattern's directory.
+    pub fn free_name(&self, pattern: &str) -> String {
+        let wanted = files::directory_name(pattern);
+        let mut number = 1;
+        loop {
+            let name = match number {
+                1 => wanted.clone(),
+                number => format!("{wanted}-{number}"),
+            };
+            if !self.locked.contains_key(&name) && !self.path_of(&name).exists() {
+                return name;
+            }
+            number += 1;
+        }
+    }
+
+    /// The copy of what a pattern was last in step with.
+    pub fn base(&self, locked: &Locked) -> Option<Document> {
+        let bytes = read_bounded(&self.base_path(&locked.id)?).ok()??;
+        let document = Document::of(&serde_json::from_slice(&bytes).ok()?)?;
+        // Git has brought another lock than the one that the copy was made with.
+        (document.digest() == locked.sha256).then_some(document)
+    }
+
+    /// Keeps the copy. It is only a convenience: the server has the version as well.
+    pub fn keep_base(&self, id: &str, document: &Document) {
+        let Some(path) = self.base_path(id) else { return };
+        let made = path
+            .parent()
+            .is_some_and(|folder| fs::create_dir_all(folder).is_ok());
+        if made {
+            let _ = replace(&self.root.join(OWN).join(".gitignore"), b"*\n");
+            let _ = replace(&path, document.whole().to_string().as_bytes());
+        }
+    }
+
+    fn base_path(&self, id: &str) -> Option<PathBuf> {
+        let name = format!("{id}.json");
+        is_one_name(&name).then(|| self.root.join(OWN).join("base").join(name))
+    }
+}
+
+/// Whether a name is one file's or directory's, here and on other systems.
+fn is_one_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && !name.contains(['/', '\\', ':'])
+        && !name.contains(char::is_control)
+}
+
+enum Problem {
+    Wrong(String),
+    Other(Error),
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Problem::Wrong(message)
+    }
+}
+
+fn parsed<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
+    let Some(bytes) = read_bounded(path)? else {
+        return Ok(None);
+    };
+    let parsed = serde_json::from_slice(&bytes);
+    parsed
+        .map(Some)
+        .map_err(|error| Error::invalid(path, error.to_string()))
+}
+
+/// A file below a folder, not through links that lead out of it.
+fn read_inside(folder: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
+    let file = folder.join(path);
+    if let (Ok(real), Ok(folder)) = (file.canonicalize(), folder.canonicalize())
+        && !real.starts_with(&folder)
+    {
+        let message = "this is a link that leads out of the pattern's directory";
+        return Err(Error::invalid(file, message));
+    }
+    read_bounded(&file)
+}
+
+fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::file(path)(error)),
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(Error::file(path))?;
+    match bytes.len() as u64 > FILE_BYTES_MAX {
+        true => Err(Error::invalid(path, "this file is larger than a pattern may be")),
+        false => Ok(Some(bytes)),
+    }
+}
+
+fn write_inside(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
+    let file = folder.join(path);
+    let above = file.parent().unwrap_or(folder);
+    fs::create_dir_all(above).map_err(Error::file(above))?;
+    if let (Ok(above), Ok(folder)) = (above.canonicalize(), folder.canonicalize())
+        && !above.starts_with(&folder)
+    {
+        let message = "this is a link that leads out of the pattern's directory";
+        return Err(Error::invalid(above, message));
+    }
+    // What is as it should be keeps its time, for those who build by it.
+    if read_bounded(&file).ok().flatten().as_deref() == Some(bytes) {
+        return Ok(());
+    }
+    replace(&file, bytes)
+}
+
+fn remove<'a>(folder: &Path, paths: impl Iterator<Item = &'a String>) {
+    for path in paths {
+        let file = folder.join(path);
+        // What is gone already, or can't be removed, is in nobody's way: nothing names it.
+        let _ = fs::remove_file(&file);
+        if let Some(above) = file.parent().filter(|above| *above != folder) {
+            let _ = fs::remove_dir(above);
+        }
+    }
+}
+
+/// Writes a file in one step: whoever reads it finds what was or what is.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    fs::write(&beside, bytes).map_err(Error::file(&beside))?;
+    fs::rename(&beside, path).map_err(Error::file(path))
+}

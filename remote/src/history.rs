@@ -1,0 +1,36 @@
+//! Whether git has had a document before: then what the server has is an earlier state of these files, not somebody else's work.
+//! So it is in CI, which pushes each commit and keeps no lock of its own.
+
+use crate::directory::Directory;
+use crate::document::Document;
+use crate::files;
+use std::process::{Command, Stdio};
+
+/// Commits that are looked at, the newest first.
+const COMMITS_MAX: usize = 100;
+
+/// Whether a commit of these files' history has a document of this digest in this pattern's directory. Without git, no.
+pub fn has_had(directory: &Directory, name: &str, digest: &str) -> bool {
+    let folder = format!("patterns/{name}");
+    let count = format!("--max-count={COMMITS_MAX}");
+    let Some(log) = git(directory, &["log", &count, "--format=%H", "--", &folder]) else {
+        return false;
+    };
+    let log = String::from_utf8_lossy(&log).into_owned();
+    log.lines().any(|commit| {
+        let document = files::document_of(|path| {
+            let object = format!("{commit}:./{folder}/{path}");
+            // What a commit has not is no file, whatever the reason.
+            Ok::<_, String>(git(directory, &["cat-file", "blob", &object]))
+        });
+        document.as_ref().map(Document::digest).as_deref() == Ok(digest)
+    })
+}
+
+fn git(directory: &Directory, arguments: &[&str]) -> Option<Vec<u8>> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(directory.root()).args(arguments);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok()?;
+    output.status.success().then_some(output.stdout)
+}

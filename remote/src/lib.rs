@@ -1,0 +1,16 @@
+//! A workspace's patterns as files in a directory, in a form that git can compare and merge, and how the directory and a server
+//! are kept in step. Knows a server by its HTTP interface alone, like any other client.
+
+pub mod change;
+pub mod directory;
+pub mod document;
+mod error;
+pub mod files;
+mod history;
+pub mod merge;
+mod print;
+pub mod profile;
+pub mod server;
+pub mod sync;
+
+pub use error::Error;
