@@ -1,7 +1,6 @@
 //! Recording: conclusions of attempts are stored in groups, small ones before others' large ones, and only then does anybody hear
-//! of them. While the database is
-//! away they are kept and tried again, so that no end is lost while the server lives. Nobody hears of what the database
-//! refuses.
+//! of them. While the database is away they are kept and tried again, so that no end is lost while the server lives. Nobody hears
+//! of what the database refuses.
 
 use crate::attempt::{Conclusion, Next};
 use crate::call_result;
