@@ -4,6 +4,7 @@ use super::asking::{Share, Shares};
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql, sql};
 use super::error::StoreError;
+use super::metering::{MeteredLater, Unmetered};
 use super::turns::Load;
 use super::writer::{self, Done, Writer};
 use super::{migrations, sqlite_file};
@@ -54,6 +55,7 @@ pub(super) enum Backend {
         readers: SqlitePool,
         user_readers: SqlitePool,
         writer: Writer,
+        unmetered: Arc<Unmetered>,
     },
     Postgres {
         pool: PgPool,
@@ -113,6 +115,7 @@ impl Store {
             sqlx::raw_sql(sqlite_file::MARK).execute(&mut connection).await?;
         }
         migrations::settled(migrations::SQLITE.run(&mut connection).await)?;
+        let unmetered = Arc::new(Unmetered::recover(&mut connection).await?);
         let checkpoints = Checkpoints::start(options.connect().await?);
         let reading = either.pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
@@ -128,6 +131,7 @@ impl Store {
             readers,
             user_readers,
             writer: Writer::start(connection, checkpoints),
+            unmetered,
         };
         Ok(Store::of(backend, user_read_max))
     }
@@ -230,8 +234,25 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.write_metered(load, move |db| {
+            Box::pin(async move { Ok((work(db).await?, MeteredLater::default())) })
+        })
+        .await
+    }
+
+    /// The same for what stores runs with their ends, which are metered later.
+    pub async fn write_metered<T, E, F>(&self, load: Load, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<(T, MeteredLater), E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         match &self.backend {
-            Backend::Sqlite { writer, .. } => {
+            Backend::Sqlite {
+                writer, unmetered, ..
+            } => {
+                self.meter_in_time();
+                let unmetered = unmetered.clone();
                 let (sender, receiver) = oneshot::channel();
                 let job: writer::Job = Box::new(move |db| {
                     Box::pin(async move {
@@ -242,8 +263,12 @@ impl Store {
                         Done {
                             keep: result.is_ok(),
                             answer: Box::new(move |settled| {
+                                let settled = settled.map_err(E::from).and(result);
                                 // Nobody listens any more when the caller has gone.
-                                let _ = sender.send(settled.map_err(E::from).and(result));
+                                let _ = sender.send(settled.map(|(done, later)| {
+                                    unmetered.add(later);
+                                    done
+                                }));
                             }),
                         }
                     })
@@ -251,16 +276,35 @@ impl Store {
                 writer.send(load, job).await?;
                 receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
             }
-            Backend::Postgres { pool, .. } => transaction(pool, work).await,
+            // Nothing is metered later there.
+            Backend::Postgres { pool, .. } => transaction(pool, work).await.map(|(done, _)| done),
         }
     }
 
     /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
     pub async fn execute_all(&self, load: Load, statements: Vec<Sql>) -> Result<(), StoreError> {
+        self.execute_metered(load, statements, MeteredLater::default())
+            .await
+    }
+
+    /// The same for runs with their ends, which are metered later.
+    pub(super) async fn execute_metered(
+        &self,
+        load: Load,
+        statements: Vec<Sql>,
+        later: MeteredLater,
+    ) -> Result<(), StoreError> {
+        self.meter_in_time();
         match &self.backend {
-            Backend::Sqlite { writer, .. } => {
+            Backend::Sqlite {
+                writer, unmetered, ..
+            } => {
                 let (sender, receiver) = oneshot::channel();
-                let answer = Box::new(move |settled| {
+                let unmetered = unmetered.clone();
+                let answer = Box::new(move |settled: Result<(), StoreError>| {
+                    if settled.is_ok() {
+                        unmetered.add(later);
+                    }
                     // Nobody listens any more when the caller has gone.
                     let _ = sender.send(settled);
                 });
@@ -283,7 +327,10 @@ impl Store {
                 readers,
                 user_readers,
                 writer,
+                ..
             } => {
+                // Otherwise it is done when the database is opened the next time.
+                let _ = self.meter().await;
                 readers.close().await;
                 user_readers.close().await;
                 writer.close().await;

@@ -49,6 +49,7 @@ pub async fn begin(
     format::acceptable(&passphrase)?;
     let found = hosting::find(service, workspace).await?;
     stands_still(service, &found).await?;
+    service.store.meter().await?;
     let mut reader = service.store.reader().await?;
     let owners = archive::owners(&mut reader.db(), workspace, OWNERS_MAX).await?;
     drop(reader);
