@@ -340,52 +340,53 @@ impl Deployer {
         after: After,
     ) -> Result<DeploymentRow, ServiceError> {
         let (editor, now) = (*editor, self.clock.now());
-        let row =
-            self.store
-                .write(move |db| {
-                    Box::pin(async move {
-                        if operation != Operation::Fail {
-                            hosting::hold_running(db, &editor).await?;
+        let row = self
+            .store
+            .write(move |db| {
+                Box::pin(async move {
+                    if operation != Operation::Fail {
+                        hosting::hold_running(db, &editor).await?;
+                    }
+                    // Before the deployment, as whatever deletes the environment locks them.
+                    if let After::Due(_, Some(environment)) = &after {
+                        keep_environment(db, &editor, *environment).await?;
+                    }
+                    let row = deployments::owned(db, &editor, deployment)
+                        .await?
+                        .ok_or(Code::NotFound)?;
+                    let status = row.status.apply(operation)?;
+                    let reason = match &after {
+                        After::Held(reason) => {
+                            schedules::hold(db, &editor, deployment).await?;
+                            reason.as_deref()
                         }
-                        // Before the deployment, as whatever deletes the environment locks them.
-                        if let After::Due(_, Some(environment)) = &after {
-                            keep_environment(db, &editor, *environment).await?;
+                        After::Due(_, environment) if *environment != row.environment_id => {
+                            return Err(
+                                Code::Conflict.with("The pattern was deployed meanwhile: look again.")
+                            );
                         }
-                        let row = deployments::owned(db, &editor, deployment)
-                            .await?
-                            .ok_or(Code::NotFound)?;
-                        let status = row.status.apply(operation)?;
-                        let reason = match &after {
-                            After::Held(reason) => {
-                                schedules::hold(db, &editor, deployment).await?;
-                                reason.as_deref()
-                            }
-                            After::Due(_, environment) if *environment != row.environment_id => {
-                                return Err(Code::Conflict
-                                    .with("The pattern was deployed in the meantime: check again."));
-                            }
-                            After::Due(manifest, _) => {
-                                deployed_schedules::register(db, &editor, deployment, manifest, now).await?;
-                                None
-                            }
-                        };
-                        deployments::set_status(db, deployment, status, reason, now).await?;
-                        let told = action(operation).of(Object::Deployment(deployment));
-                        audit::note(db, &editor, told).await?;
-                        let mut strikes = row.strikes;
-                        if operation == Operation::Redeploy {
-                            deployments::confirm(db, deployment, now).await?;
-                            strikes = 0;
+                        After::Due(manifest, _) => {
+                            deployed_schedules::register(db, &editor, deployment, manifest, now).await?;
+                            None
                         }
-                        Ok::<_, ServiceError>(DeploymentRow {
-                            status,
-                            strikes,
-                            updated_at: now,
-                            ..row
-                        })
+                    };
+                    deployments::set_status(db, deployment, status, reason, now).await?;
+                    let told = action(operation).of(Object::Deployment(deployment));
+                    audit::note(db, &editor, told).await?;
+                    let mut strikes = row.strikes;
+                    if operation == Operation::Redeploy {
+                        deployments::confirm(db, deployment, now).await?;
+                        strikes = 0;
+                    }
+                    Ok::<_, ServiceError>(DeploymentRow {
+                        status,
+                        strikes,
+                        updated_at: now,
+                        ..row
                     })
                 })
-                .await?;
+            })
+            .await?;
         self.changed(&row);
         Ok(row)
     }
