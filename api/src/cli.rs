@@ -69,9 +69,9 @@ enum Command {
     Compile(compile::CompileArgs),
     /// Check patterns and report every error and warning in them.
     Validate(validate::ValidateArgs),
-    /// Print a pattern with the code and components beside it in one text, as the API takes it.
+    /// Print a pattern with the code and components beside it as one JSON text, as the API takes it.
     Pack(pack::PackArgs),
-    /// Make patterns of another system's workflows.
+    /// Convert another system's workflows to patterns.
     Import(import::ImportArgs),
     /// Store an API key for a server's workspace; it is read from standard input.
     Login(remote::LoginArgs),
@@ -83,13 +83,13 @@ enum Command {
     Status(remote::StatusArgs),
     /// Print what has changed, node by node.
     Diff(remote::DiffArgs),
-    /// Bring the server's changes here, merged with what has changed here.
+    /// Fetch the server's changes, merged with what has changed here.
     Pull(remote::PullArgs),
-    /// Bring the changes here to the server, as new versions.
+    /// Send the changes made here to the server, as new versions.
     Push(remote::PushArgs),
     /// Deploy a pattern of this directory to an environment.
     Deploy(remote::DeployArgs),
-    /// Deploy to another environment what is deployed to one.
+    /// Deploy to one environment what is deployed to another.
     Promote(remote::PromoteArgs),
     /// List runs of this directory's workspace.
     Runs(remote::RunsArgs),
@@ -105,7 +105,7 @@ enum Command {
     Openapi,
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
-    /// List, create, suspend, limit and delete workspaces, by the operator's API of a running server.
+    /// List, create, suspend, limit and delete workspaces, through the operator's API of a running server.
     Tenants(tenants::TenantsArgs),
     /// Replace the key that encrypts all credentials, while servers run.
     Keys(keys::KeysArgs),
@@ -117,7 +117,7 @@ enum Command {
     Config(settings::SettingsArgs),
     /// Check that a server could start, and say how to fix any problem.
     Doctor(settings::SettingsArgs),
-    /// Ask the server of this machine whether it is well: for containers' health checks.
+    /// Ask the server on this machine whether it is healthy: for containers' health checks.
     Healthcheck(healthcheck::HealthcheckArgs),
     /// Print a completion script for a shell.
     Completions {

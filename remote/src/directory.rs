@@ -170,12 +170,16 @@ impl Directory {
     /// They can't be read, or are no pattern.
     pub fn read(&self, name: &str) -> Result<Document, Error> {
         let folder = self.path_of(name);
-        files::document_of(|path| read_inside(&folder, path).map_err(Problem::Other)).map_err(|problem| {
-            match problem {
-                Problem::Wrong(message) => Error::invalid(&folder, message),
-                Problem::Other(error) => error,
-            }
-        })
+        let read = files::document_of(|path| read_inside(&folder, path).map_err(Problem::Other));
+        let mut document = read.map_err(|problem| match problem {
+            Problem::Wrong(message) => Error::invalid(&folder, message),
+            Problem::Other(error) => error,
+        })?;
+        if document.name().is_empty() {
+            // A graph alone says no name.
+            document.fields.insert("name".to_owned(), name.into());
+        }
+        Ok(document)
     }
 
     /// Makes a pattern's files those of a document. What `before` had and the document has not is removed; other files stay.

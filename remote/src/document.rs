@@ -27,9 +27,16 @@ pub struct Document {
 }
 
 impl Document {
-    /// Of a pattern as the server gives it, or as a file has it. `None`: it is no pattern.
+    /// Of a pattern as the server gives it, or as a file has it, which may also be the graph alone. `None`: it is no pattern.
     pub fn of(pattern: &Value) -> Option<Self> {
         let given = pattern.as_object()?;
+        if given.contains_key("nodes") && !given.contains_key("graphData") {
+            let is_beside = |name: &str| FIELDS.contains(&name) || name == "nodeDefinitions";
+            let (mut whole, graph): (Map<_, _>, Map<_, _>) =
+                given.clone().into_iter().partition(|(name, _)| is_beside(name));
+            whole.insert("graphData".to_owned(), graph.into());
+            return Self::of(&whole.into());
+        }
         let fields = FIELDS.iter().map(|name| {
             let value = given.get(*name).filter(|value| !value.is_null());
             (

@@ -261,7 +261,7 @@ pub async fn pull(
         }
         (Since::Changed, Since::Gone) => {
             return Ok(Some(Done::Left(format!(
-                "it was deleted on the server and changed here: remove patterns/{0}, or its line in heddle.lock to make it anew",
+                "it was deleted on the server and changed here: remove patterns/{0}, or its line in heddle.lock to create it again",
                 pattern.name
             ))));
         }
@@ -296,7 +296,11 @@ pub async fn pull(
             if !conflicts.is_empty() {
                 return Ok(Some(Done::Conflicts(conflicts)));
             }
-            (merged, Done::Merged)
+            let done = match merged == theirs.document {
+                true => Done::Updated,
+                false => Done::Merged,
+            };
+            (merged, done)
         }
         (Some(_), _) => (theirs.document.clone(), Done::Updated),
         (None, _) => (theirs.document.clone(), Done::Added),
@@ -327,7 +331,7 @@ pub async fn obstacle(
         (Since::Gone, _) => return Ok(None),
         (Since::Changed, Since::Gone) => {
             return Ok(Some(format!(
-                "it was deleted on the server: remove patterns/{0}, or its line in heddle.lock to make it anew",
+                "it was deleted on the server: remove patterns/{0}, or its line in heddle.lock to create it again",
                 pattern.name
             )));
         }

@@ -249,6 +249,22 @@ fn a_day_with_files() {
         (&json!("Total"), &json!(["sums"]))
     );
 
+    // A graph alone, as examples are: its directory names it. Of long texts the piece that differs is shown.
+    let alone = it.file("alone");
+    fs::create_dir_all(&alone).unwrap();
+    let long = "the same again and again, ".repeat(5);
+    let graph = graph([&format!("{long}old end"), "{{ $input }}"]);
+    fs::write(alone.join("pattern.json"), graph.to_string()).unwrap();
+    assert_eq!(it.done(&["push"]), "alone: created\n");
+    it.edit("alone", "old end", "new end");
+    let diff = it.done(&["diff", "alone"]);
+    assert!(
+        diff.contains("…ain and again, old end\" → …ain and again, new end\""),
+        "{diff}"
+    );
+    fs::remove_dir_all(&alone).unwrap();
+    it.done(&["push", "--delete"]);
+
     // Broken: refused before anything is stored.
     it.edit("total", "{{ $input }}", "{{ $inptu }}");
     let (code, _, told) = it.heddle(&["push"]);

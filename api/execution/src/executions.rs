@@ -2,7 +2,7 @@
 
 use crate::acceptor::Accepted;
 use crate::budget::Budget;
-use crate::callbacks::WaitingPage;
+use crate::callbacks::{CallbackResponse, WaitingPage};
 use crate::compile::{Compiled, Finding, Renamed, Sources, Validation, Wanted};
 use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
 use crate::consents::Consents;
@@ -37,7 +37,6 @@ use heddle_store::vault::Vault;
 use heddle_store::{Store, servers};
 use metrics::counter;
 use secrecy::SecretString;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -412,7 +411,12 @@ impl Executions {
 
     /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It
     /// may come before the run is there; then it waits for the run. 409 for a second call, 410 when nobody waits.
-    pub async fn call_back(&self, run: RunId, place: String, event: String) -> Result<Value, ServiceError> {
+    pub async fn call_back(
+        &self,
+        run: RunId,
+        place: String,
+        event: String,
+    ) -> Result<CallbackResponse, ServiceError> {
         self.0.callbacks.call_back(run, place, event).await
     }
 
@@ -423,13 +427,14 @@ impl Executions {
         run: (DeploymentId, RunId),
         place: String,
         event: String,
-    ) -> Result<Value, ServiceError> {
+    ) -> Result<CallbackResponse, ServiceError> {
         self.0.callbacks.answer(editor, run, place, event).await
     }
 
-    /// Whether a call of a URL would be the one that counts; else the error that it would get. Changes nothing.
-    pub async fn is_callback_open(&self, run: RunId, place: &str) -> Result<(), ServiceError> {
-        self.0.callbacks.is_open(run, place).await
+    /// The pattern's own page for whoever opens a URL, if a call of it would be the one that counts; else the error that the
+    /// call would get. Changes nothing.
+    pub async fn look_at_callback(&self, run: RunId, place: &str) -> Result<Option<String>, ServiceError> {
+        self.0.callbacks.look(run, place).await
     }
 
     /// A page of the callbacks that runs wait for.

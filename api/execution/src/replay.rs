@@ -307,7 +307,9 @@ fn message(end: ReplayEnd, variables: ReplayVariables, row: &ReplayRow, outcome:
         ReplayVariables::Unsure => {
             " The variables were changed about when the run read them; it may have had others."
         }
-        ReplayVariables::Unknown => " What the variables were is no longer known; the replay had none.",
+        ReplayVariables::Unknown => {
+            " The values of the variables at that time are no longer known; the replay had none."
+        }
     });
     message
 }

@@ -34,7 +34,7 @@ use std::time::Duration;
 pub struct RunArgs {
     /// Pattern as JSON (a graph, or an export) or a compiled module; - reads standard input.
     file: PathBuf,
-    /// Event that starts the run, as JSON; - reads standard input. Default: null, for a schedule that of one which is due now.
+    /// Event that starts the run, as JSON; - reads standard input. Default: null; for a schedule, the event of one that is due now.
     #[arg(short, long, value_name = "FILE")]
     event: Option<PathBuf>,
     /// Node to start at. Default: OnManual, or else the first trigger.
@@ -283,7 +283,7 @@ fn give_event(args: &RunArgs, trigger: &Trigger, request: &mut RunRequest) -> Re
     if args.event.is_none() && Start::of_type(&trigger.node_type) == Some(Start::Schedule) {
         let now = Timestamp::from_millis(request.started_at_ms);
         request.event = schedule_event(now, now)
-            .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot write the event: {error}")))?;
+            .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't write the event: {error}")))?;
     }
     Ok(())
 }
@@ -292,7 +292,7 @@ fn execute(runtime: &Runtime, program: &Program, request: RunRequest) -> Result<
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't start a thread: {error}")))?;
     let _progress = Progress::start("running");
     Ok(executor.block_on(runtime.run(program, request)))
 }

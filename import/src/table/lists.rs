@@ -238,7 +238,7 @@ fn concatenate(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
     let listed = node.list(&["fieldsToSummarize", "values"]);
     let [value] = listed else {
-        return Translation::stub("several fields are summarised, texts among them");
+        return Translation::stub("several fields are summarised, some of them text");
     };
     let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
     let field = text("field");

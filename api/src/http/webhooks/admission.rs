@@ -124,7 +124,7 @@ pub fn fit(
 ) -> Result<Option<BodyKind>, (WebhookStatus, ApiError)> {
     let webhook = admitted.webhook();
     if !webhook.lets_in(address.0) {
-        let error = Code::Forbidden.with("This webhook takes no requests from your address.");
+        let error = Code::Forbidden.with("This webhook does not accept requests from your address.");
         return Err((WebhookStatus::SignatureInvalid, error.into()));
     }
     if path::params(&webhook.path, path::below(parts.uri.path())).is_none() {

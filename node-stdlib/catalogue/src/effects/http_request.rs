@@ -114,7 +114,8 @@ pub const TYPE: NodeType = NodeType {
                 Parameter::optional(
                     "items",
                     Schema::String,
-                    "Dotted path to the list in a page's body. Default: the body is the list.",
+                    "Dotted path to the list in a page's body. Default: the body is the list. A first page without the list is an \
+                     error, unless it has null there or the path ends with `?`, for services that leave empty lists out.",
                 )
                 .content(Content::Path),
                 Parameter::optional("cursor", Schema::String, "`cursor`: dotted path to the next cursor in a page's body.")

@@ -38,7 +38,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             );
             EffectError::new(EffectCode::Parse, message)
         })?;
-        let items = items(&body, pagination)?;
+        let items = items(&answer, &body, pagination, found.pages)?;
         let was_empty = items.is_empty();
         found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
@@ -105,23 +105,71 @@ impl Found {
     }
 }
 
-fn items(body: &Value, pagination: &Pagination) -> Result<Vec<Value>, EffectError> {
-    let found = match &pagination.items {
-        Some(path) => at_path(body, path),
-        None => Some(body),
+/// Characters of a field's name that an error shows, and names of fields.
+const NAME_CHARS_MAX: usize = 40;
+const NAMES_MAX: usize = 12;
+
+/// A page's items. The first page must have the list, or null in its place, since a path that is wrong would look like an empty
+/// list otherwise; `?` behind the path is for services that leave empty lists out. Pages after it may be without.
+fn items(
+    answer: &Answer,
+    body: &Value,
+    pagination: &Pagination,
+    page: u32,
+) -> Result<Vec<Value>, EffectError> {
+    let wrong = |what: String| {
+        let message = format!(
+            "Page {page} of {} has no list of items: {what}",
+            place(&answer.url)
+        );
+        Err(EffectError::new(EffectCode::Parse, message))
     };
-    match found {
+    let Some(path) = &pagination.items else {
+        return match body {
+            Value::Array(items) => Ok(items.clone()),
+            other => wrong(format!(
+                "its body is {}. `pagination.items` says which of its fields is the list.",
+                described(other)
+            )),
+        };
+    };
+    let (path, is_optional) = match path.strip_suffix('?') {
+        Some(path) => (path, true),
+        None => (path.as_str(), false),
+    };
+    match at_path(body, path) {
         Some(Value::Array(items)) => Ok(items.clone()),
-        Some(Value::Null) | None if pagination.items.is_some() => Ok(Vec::new()),
-        _ => {
-            let at = pagination
-                .items
-                .as_deref()
-                .map_or("the page's body".to_owned(), |path| {
-                    format!("`{path}` in the page's body")
-                });
-            let message = format!("`pagination.items` says where the list is, but {at} is not an array.");
-            Err(EffectError::new(EffectCode::Parse, message))
+        Some(Value::Null) => Ok(Vec::new()),
+        None if is_optional || page > 1 => Ok(Vec::new()),
+        None => wrong(format!(
+            "`pagination.items` names `{path}`, but its body is {}. If the service leaves the field out when the list is \
+             empty, write `{path}?`.",
+            described(body)
+        )),
+        Some(other) => wrong(format!(
+            "`pagination.items` names `{path}`, which is {}.",
+            described(other)
+        )),
+    }
+}
+
+/// What a value is, with the names of its fields.
+fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(fields) if fields.is_empty() => "an object without fields".to_owned(),
+        Value::Object(fields) => {
+            let names = fields.keys().take(NAMES_MAX).map(|name| {
+                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+                format!("`{name}`")
+            });
+            let names = names.collect::<Vec<_>>().join(", ");
+            let more = if fields.len() > NAMES_MAX { ", …" } else { "" };
+            format!("an object with {names}{more}")
         }
     }
 }
@@ -152,7 +200,7 @@ fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Op
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         Some(_) => {
-            let message = format!("`{path}` in the page's body is neither a text nor a number.");
+            let message = format!("`{path}` in the page's body is neither text nor a number.");
             return Err(EffectError::new(EffectCode::Parse, message));
         }
     };
