@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod bounds;
+mod chats;
 mod code;
 mod compare;
 mod components;

@@ -61,6 +61,7 @@ fn webhooks(manifest: &Manifest) -> Vec<(String, Webhook)> {
         let mut webhook = match Start::of_type(&trigger.node_type)? {
             Start::Webhook => Webhook::of(&trigger.parameters),
             Start::Form => Webhook::of_form(&trigger.parameters),
+            Start::Chat => Webhook::of_chat(&trigger.parameters),
             _ => return None,
         };
         webhook.is_sync.get_or_insert(trigger.responds);

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod chat;
 pub mod clock;
 pub mod entropy;
 pub mod error;

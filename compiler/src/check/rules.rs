@@ -3,7 +3,7 @@
 use super::level::{Kind, Level};
 use super::names::{NodeNames, labels};
 use super::parameters::Parameters;
-use super::{flow, form, single, webhook};
+use super::{chat, flow, form, single, webhook};
 use crate::definitions::{Definition, DefinitionKind, Definitions};
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
 use crate::findings::Findings;
@@ -60,6 +60,9 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
                 }
                 if spot.starts_by(Start::Form) && !inner {
                     form::check(spot, found);
+                }
+                if spot.starts_by(Start::Chat) && !inner {
+                    chat::check(spot, found);
                 }
             }
             Kind::Defined(definition, _) if takes_parameters(definition) => {

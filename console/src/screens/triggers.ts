@@ -4,6 +4,7 @@
 const STARTS: Readonly<Record<string, string>> = {
   OnWebhook: 'webhook',
   OnForm: 'form',
+  OnChat: 'chat',
   OnSchedule: 'schedule',
   OnManual: 'manual',
   OnCall: 'call',
@@ -14,6 +15,7 @@ const STARTS: Readonly<Record<string, string>> = {
 const NAMES: Readonly<Record<string, string>> = {
   webhook: 'Webhook',
   form: 'Form',
+  chat: 'Chat',
   schedule: 'Schedule',
   manual: 'Manual',
   call: 'Calls',

@@ -7,6 +7,8 @@ pub enum Start {
     Webhook,
     /// What a person sends from the node's own page.
     Form,
+    /// A message that a person or a program sends to the node's own chat.
+    Chat,
     /// A time that a cron expression says.
     Schedule,
     /// A person, by the command line, the API or an editor.
@@ -24,6 +26,7 @@ impl Start {
     pub const ALL: &[Start] = &[
         Start::Webhook,
         Start::Form,
+        Start::Chat,
         Start::Schedule,
         Start::Manual,
         Start::Call,
@@ -32,13 +35,14 @@ impl Start {
     ];
 
     /// Those by an HTTP request, which have an address below `/webhooks`.
-    pub const REQUESTS: &[Start] = &[Start::Webhook, Start::Form];
+    pub const REQUESTS: &[Start] = &[Start::Webhook, Start::Form, Start::Chat];
 
     /// Name of the one node type at which such runs start, as graphs and manifests have it.
     pub const fn type_name(self) -> &'static str {
         match self {
             Start::Webhook => "OnWebhook",
             Start::Form => "OnForm",
+            Start::Chat => "OnChat",
             Start::Schedule => "OnSchedule",
             Start::Manual => "OnManual",
             Start::Call => "OnCall",

@@ -1,5 +1,6 @@
 //! Nodes that start a run.
 
+mod chat;
 mod form;
 mod node;
 
@@ -273,6 +274,7 @@ pub const TYPES: &[NodeType] = &[
         ],
     ),
     form::ON_FORM,
+    chat::ON_CHAT,
     trigger(
         Start::Schedule,
         Face::new(
