@@ -12,6 +12,7 @@ pub(crate) mod level;
 mod names;
 mod options;
 mod parameters;
+mod poll;
 mod rules;
 pub(crate) mod schedule;
 mod single;

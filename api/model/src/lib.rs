@@ -12,6 +12,7 @@ pub mod file;
 pub mod form;
 pub mod ids;
 pub mod names;
+pub mod poll;
 pub mod quota;
 pub mod secret_name;
 pub mod server_role;

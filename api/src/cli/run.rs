@@ -271,7 +271,7 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
     };
     request.triggered_by = match Start::of_type(&trigger.node_type) {
         Some(Start::Webhook | Start::Form | Start::Chat) => "webhook",
-        Some(Start::Schedule) => "schedule",
+        Some(Start::Schedule | Start::Poll) => "schedule",
         _ => "manual",
     }
     .to_owned();

@@ -11,6 +11,8 @@ pub enum Start {
     Chat,
     /// A time that a cron expression says.
     Schedule,
+    /// Something new in a list that a service is asked for now and then.
+    Poll,
     /// A person, by the command line, the API or an editor.
     Manual,
     /// Another pattern; in a composite, its input.
@@ -28,6 +30,7 @@ impl Start {
         Start::Form,
         Start::Chat,
         Start::Schedule,
+        Start::Poll,
         Start::Manual,
         Start::Call,
         Start::Email,
@@ -44,6 +47,7 @@ impl Start {
             Start::Form => "OnForm",
             Start::Chat => "OnChat",
             Start::Schedule => "OnSchedule",
+            Start::Poll => "OnPoll",
             Start::Manual => "OnManual",
             Start::Call => "OnCall",
             Start::Email => "OnEmail",

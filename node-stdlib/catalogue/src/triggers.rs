@@ -3,6 +3,7 @@
 mod chat;
 mod form;
 mod node;
+mod poll;
 
 use crate::content::{Content, TimeUnit};
 use crate::face::{Face, Group};
@@ -318,6 +319,7 @@ pub const TYPES: &[NodeType] = &[
             output: r#"{"out": {"scheduledAt": "2026-03-30T07:00:00.000Z", "firedAt": "2026-03-30T07:00:00.412Z"}}"#,
         }],
     ),
+    poll::ON_POLL,
     trigger(
         Start::Manual,
         Face::new(

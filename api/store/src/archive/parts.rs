@@ -425,6 +425,20 @@ pub(super) static PARTS: &[Part] = &[
         ],
     ),
     part(
+        "polls",
+        "polls",
+        (
+            Each::Deployment,
+            "schedules s join polls t on t.schedule_id = s.id where s.deployment_id = ?",
+        ),
+        keys!["t.schedule_id"],
+        columns![
+            schedule_id Kind::Within(Of::Schedule), source NAME, cursor MAYBE, seen Kind::Text(LONG, false),
+            polled_at Kind::MaybeInt, things Kind::Size, failures Kind::Size, error_code MAYBE, error MAYBE,
+            version Kind::Size
+        ],
+    ),
+    part(
         RUNS,
         "runs",
         (Each::Deployment, "runs t where t.deployment_id = ?"),
