@@ -26,7 +26,10 @@ const graphData = {
 
 test('a conversation by keyboard, with script and without', async ({ page, account, browser }) => {
   await page.goto(`/w/${account.workspace}/patterns`);
-  const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', { name: 'Hours', graphData });
+  const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
+    name: 'Hours',
+    graphData,
+  });
   await call(page, 'POST', `/api/patterns/${id}/deploy`, { nodeDefinitions: {} });
   const hooks = await call<{ data: { endpoints: { webhookUrl: string }[] } }>(
     page,
