@@ -5,6 +5,7 @@ use crate::config::{ExecutorConfig, RuntimeConfig};
 use crate::effects::{self, Http, Registry};
 use crate::ending;
 use crate::executors::{self, Company, Executors, Interrupted};
+use crate::fetch::{self, Fetch, Fetched};
 use crate::machine::half_of_memory;
 use crate::outcome::Outcome;
 use crate::plan::{self, Assembled, Plan, Shelf};
@@ -353,6 +354,11 @@ impl Runtime {
     /// Tries a connection, outside of any run.
     pub async fn probe(&self, probe: Probe) -> Result<Probed, EffectError> {
         probe::probe(&self.0.services, probe).await
+    }
+
+    /// Sends a request for a pattern, outside of its runs.
+    pub async fn fetch(&self, fetch: Fetch) -> Fetched {
+        fetch::fetch(&self.0.services, fetch).await
     }
 
     /// Ids of the executors that stand ready for a tenant; `None`: for those that are in no group.

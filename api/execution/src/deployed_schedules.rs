@@ -1,16 +1,17 @@
-//! The schedules of what is deployed: those of its OnSchedule nodes, and what was set in their place. Starts no runs.
+//! The schedules of what is deployed: those of its OnSchedule and OnPoll nodes, and what was set in their place. Starts no runs.
 
 use crate::schedule::{CatchUp, Schedule};
 use heddle_catalogue::Start;
-use heddle_contract::manifest::Manifest;
+use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EndpointId};
+use heddle_model::poll::EVERY_FIVE_MINUTES;
 use heddle_store::Db;
 use heddle_store::schedules::{self, ScheduleRow};
 
-/// Makes the OnSchedule nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
+/// Makes the OnSchedule and OnPoll nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
 /// the deployment holds, until a version comes that has another expression itself.
 pub async fn register(
     db: &mut Db<'_>,
@@ -31,10 +32,12 @@ pub fn rows(
     manifest: &Manifest,
     now: Timestamp,
 ) -> Result<Vec<ScheduleRow>, ServiceError> {
+    let starts = |trigger: &Trigger| Start::of_type(&trigger.node_type);
+    let is_poll = |trigger: &Trigger| starts(trigger) == Some(Start::Poll);
     let nodes = manifest
         .triggers
         .iter()
-        .filter(|trigger| trigger.node_type == Start::Schedule.type_name());
+        .filter(|trigger| is_poll(trigger) || starts(trigger) == Some(Start::Schedule));
     let mut rows = Vec::new();
     for node in nodes {
         let parameter = |name| node.parameters.get(name).and_then(serde_json::Value::as_str);
@@ -42,7 +45,10 @@ pub fn rows(
             id: EndpointId::new(),
             deployment_id: deployment,
             node_id: node.node_id.clone(),
-            cron: parameter("cron").unwrap_or_default().to_owned(),
+            cron: match parameter("cron") {
+                None if is_poll(node) => EVERY_FIVE_MINUTES.to_owned(),
+                cron => cron.unwrap_or_default().to_owned(),
+            },
             timezone: parameter("timezone").unwrap_or("UTC").to_owned(),
             catch_up: CatchUp::named(parameter("catchUp").unwrap_or_default())
                 .name()
@@ -60,7 +66,10 @@ pub fn rows(
             }
         }
         if row.next_due_at.is_none() {
-            row.next_due_at = next_of(&row, now)?.map(Timestamp::millis);
+            let next = next_of(&row, now)?;
+            // A list is asked for at once: what comes from now on is new.
+            let due = if is_poll(node) { next.map(|_| now) } else { next };
+            row.next_due_at = due.map(Timestamp::millis);
         }
         rows.push(row);
     }

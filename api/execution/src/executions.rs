@@ -19,7 +19,7 @@ use crate::run::NewRun;
 use crate::settings::Settings;
 use crate::tail::Tail;
 use crate::tenants::Tenants;
-use crate::test_run::{PreparedTest, TestRun, TestRunError};
+use crate::test_run::{PreparedTest, TestRun, TestRunError, TestRuns};
 use heddle_compiler::Options;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
@@ -40,7 +40,7 @@ use secrecy::SecretString;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// After how many seconds the sender of an event for a paused deployment shall try again, of which too many wait.
 const PAUSED_RETRY_AFTER_S: u64 = 60;
@@ -126,6 +126,14 @@ impl Executions {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.0.base.clock
+    }
+
+    pub(crate) fn test_runs(&self) -> &TestRuns {
+        &self.0.test_runs
+    }
+
+    pub(crate) fn polls_at_once(&self) -> &Semaphore {
+        &self.0.polls_at_once
     }
 
     /// What environments give to runs, for those who change them.

@@ -52,6 +52,7 @@ mod notices;
 mod parts;
 mod patience;
 mod poller;
+mod polls;
 pub mod preview;
 pub mod queue;
 mod record;

@@ -53,9 +53,12 @@ use heddle_store::vault::Vault;
 use secrecy::ExposeSecret;
 use std::collections::HashSet;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// Runs that execute at once: most of them wait for something outside.
 const EXECUTING_MAX: usize = 256;
+/// Lists of OnPoll nodes that are asked for at once; others wait.
+const POLLS_AT_ONCE_MAX: usize = 32;
 /// Bytes of events that wait in memory.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Bytes of events that have no room there, and are read when their turn comes.
@@ -96,6 +99,8 @@ pub(crate) struct Parts {
     pub executor: Arc<Executor>,
     pub deployer: Arc<Deployer>,
     pub test_runs: TestRuns,
+    /// Polls that may ask at once.
+    pub polls_at_once: Semaphore,
     pub notices: NoticeFollower,
     pub retention: Retention,
     pub erasure: Arc<Erasure>,
@@ -153,6 +158,7 @@ impl Parts {
         let erasure = Arc::new(base.erasure(&settings, &canceller));
         Parts {
             consents,
+            polls_at_once: Semaphore::new(POLLS_AT_ONCE_MAX),
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
             retention: base.retention(&settings, journals, &erasure),

@@ -59,7 +59,7 @@ impl RunServices {
         }
     }
 
-    fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
+    pub fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
         Arc::new(TenantConnections {
             store: self.store.clone(),
             vault: self.vault.clone(),

@@ -45,7 +45,7 @@ codes! {
     /// The deployment is undeployed or failed.
     NotActive = "NOT_ACTIVE" "The deployment is not active: deploy or redeploy the pattern first.",
     /// A schedule for a pattern without OnSchedule.
-    NoSchedule = "NO_SCHEDULE" "The deployment has no schedule trigger: add an OnSchedule node and deploy again.",
+    NoSchedule = "NO_SCHEDULE" "The deployment has no schedule trigger: add an OnSchedule or OnPoll node and deploy again.",
     /// The run's status rules the operation out.
     InvalidStatus = "INVALID_STATUS" "The run's status does not allow this.",
     /// Replay needs an active deployment.

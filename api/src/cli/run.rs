@@ -270,8 +270,8 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
         return Err(Failure::with_report(Exit::Usage, "USAGE", message, report));
     };
     request.triggered_by = match Start::of_type(&trigger.node_type) {
-        Some(Start::Webhook | Start::Form) => "webhook",
-        Some(Start::Schedule) => "schedule",
+        Some(Start::Webhook | Start::Form | Start::Chat) => "webhook",
+        Some(Start::Schedule | Start::Poll) => "schedule",
         _ => "manual",
     }
     .to_owned();

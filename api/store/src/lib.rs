@@ -32,6 +32,7 @@ mod migrations;
 pub mod notices;
 mod paging;
 pub mod patterns;
+pub mod polls;
 pub mod presence;
 pub mod quota;
 mod read_cache;

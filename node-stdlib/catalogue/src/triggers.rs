@@ -1,7 +1,9 @@
 //! Nodes that start a run.
 
+mod chat;
 mod form;
 mod node;
+mod poll;
 
 use crate::content::{Content, TimeUnit};
 use crate::face::{Face, Group};
@@ -273,6 +275,7 @@ pub const TYPES: &[NodeType] = &[
         ],
     ),
     form::ON_FORM,
+    chat::ON_CHAT,
     trigger(
         Start::Schedule,
         Face::new(
@@ -316,6 +319,7 @@ pub const TYPES: &[NodeType] = &[
             output: r#"{"out": {"scheduledAt": "2026-03-30T07:00:00.000Z", "firedAt": "2026-03-30T07:00:00.412Z"}}"#,
         }],
     ),
+    poll::ON_POLL,
     trigger(
         Start::Manual,
         Face::new(

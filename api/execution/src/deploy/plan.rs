@@ -44,7 +44,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedSchedule {
-    /// The OnSchedule node.
+    /// The OnSchedule or OnPoll node.
     #[schema(example = "every-hour")]
     pub node_id: String,
     /// The expression that would hold: as it was set for the deployment, or else as the version has it.

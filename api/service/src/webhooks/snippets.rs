@@ -467,7 +467,7 @@ impl Recipe {
 /// The method to send by, and whether its requests have a body.
 fn method(webhook: &Webhook) -> (&'static str, bool) {
     // What its fields are, the page says.
-    if webhook.form.is_some() {
+    if webhook.form.is_some() || webhook.chat.is_some() {
         return ("GET", false);
     }
     let with_body = ["POST", "PUT", "PATCH"]
