@@ -243,12 +243,13 @@ impl Turn {
             true => Seen::default(),
             false => Seen::of_stored(&row.seen),
         };
+        let picked = picked::pick(self.poll.clone(), answer, seen.clone(), self.now()).await?;
         let Picked {
             keys,
             new,
             cursor,
             is_all,
-        } = picked::pick(self.poll.clone(), answer, seen.clone(), self.now()).await?;
+        } = picked.map_err(|problem| unreadable(format!("The answer {problem}.")))?;
         row.last.things = i64::try_from(keys.len()).unwrap_or(i64::MAX);
         let passes_over = is_first && !self.poll.from_beginning;
         let mut accepted = HashSet::new();
@@ -297,6 +298,14 @@ impl Turn {
     }
 }
 
+fn unreadable(message: String) -> Failure {
+    Failure {
+        code: "PARSE".to_owned(),
+        message,
+        rest: None,
+    }
+}
+
 /// The text of an answer that is one.
 fn text_of(mut result: Value) -> Result<String, Failure> {
     let failed = |code: String, message: String| Failure {
@@ -313,11 +322,7 @@ fn text_of(mut result: Value) -> Result<String, Failure> {
     }
     match result["text"].take() {
         Value::String(text) => Ok(text),
-        _ => Err(Failure {
-            code: "PARSE".to_owned(),
-            message: "The answer is not text.".to_owned(),
-            rest: None,
-        }),
+        _ => Err(unreadable("The answer is not text.".to_owned())),
     }
 }
 

@@ -40,7 +40,7 @@ fn keys(list: &str, id: Option<&str>) -> Result<Vec<String>, String> {
 fn keys_of(answer: &str, id: Option<&str>) -> Result<Vec<String>, String> {
     let poll = poll(&json!({"items": "data.0.list", "id": id}));
     let found = poll.found(answer).map_err(|problem| problem.to_string())?;
-    Ok(found.things.into_iter().map(|thing| thing.key).collect())
+    Ok(found.things.into_iter().map(|thing| thing.identity).collect())
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub fn check(data: &[u8]) {
         let read: Result<Value, _> = serde_json::from_str(thing.json.get());
         assert!(read.is_ok() || thing.id.is_some(), "{:?}", thing.json);
     }
-    let keys = || found.things.iter().map(|thing| thing.key.as_str());
+    let keys = || found.things.iter().map(|thing| thing.identity.as_str());
     let seen = Seen::of_stored(&Seen::default().with(keys()).stored());
     assert!(keys().all(|key| seen.has(key)));
     assert_eq!(seen, seen.with(keys()));

@@ -1,8 +1,8 @@
 //! What is new in an answer, as events. Answers may be large, so this is done aside.
 
-use super::Failure;
 use crate::blocking::blocking;
 use heddle_model::clock::Timestamp;
+use heddle_model::error::ServiceError;
 use heddle_model::poll::{AnswerProblem, Poll, Seen};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -32,13 +32,13 @@ struct Event<'a> {
     polled_at: Timestamp,
 }
 
-pub(super) async fn pick(poll: Poll, answer: String, seen: Seen, now: Timestamp) -> Result<Picked, Failure> {
-    let picked = blocking(move || picked(&poll, &answer, &seen, now)).await?;
-    picked.map_err(|problem| Failure {
-        code: "PARSE".to_owned(),
-        message: format!("The answer {problem}."),
-        rest: None,
-    })
+pub(super) async fn pick(
+    poll: Poll,
+    answer: String,
+    seen: Seen,
+    now: Timestamp,
+) -> Result<Result<Picked, AnswerProblem>, ServiceError> {
+    blocking(move || picked(&poll, &answer, &seen, now)).await
 }
 
 fn picked(poll: &Poll, answer: &str, seen: &Seen, now: Timestamp) -> Result<Picked, AnswerProblem> {
@@ -47,7 +47,7 @@ fn picked(poll: &Poll, answer: &str, seen: &Seen, now: Timestamp) -> Result<Pick
     let mut new = Vec::new();
     let mut is_all = true;
     for thing in &found.things {
-        if seen.has(&thing.key) || !names.insert(thing.key.as_str()) {
+        if seen.has(&thing.identity) || !names.insert(thing.identity.as_str()) {
             continue;
         }
         if new.len() == RUNS_MAX {
@@ -61,10 +61,10 @@ fn picked(poll: &Poll, answer: &str, seen: &Seen, now: Timestamp) -> Result<Pick
         };
         // What was read as JSON is written as JSON.
         let event = to_raw_value(&event).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        new.push((thing.key.clone(), event));
+        new.push((thing.identity.clone(), event));
     }
     Ok(Picked {
-        keys: found.things.into_iter().map(|thing| thing.key).collect(),
+        keys: found.things.into_iter().map(|thing| thing.identity).collect(),
         new,
         cursor: found.cursor,
         is_all,

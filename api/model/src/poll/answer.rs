@@ -26,7 +26,7 @@ pub struct Thing<'a> {
     /// Its id as it stands there, if the node says where that is.
     pub id: Option<&'a RawValue>,
     /// What tells it from others.
-    pub key: String,
+    pub identity: String,
 }
 
 /// What is in an answer.
@@ -78,20 +78,25 @@ pub(super) fn found<'a>(
 
 fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thing<'a>, AnswerProblem> {
     let Some(path) = id else {
-        let key = canonical(json).ok_or_else(|| {
+        let identity = canonical(json).ok_or_else(|| {
             AnswerProblem(format!(
-                "is nested too deep at element {number}. Say where the ids are by `id`"
+                "can't be compared at element {number}, which is nested too deep or has text that is none. Say where the ids \
+                 are by `id`"
             ))
         })?;
-        return Ok(Thing { json, id: None, key });
+        return Ok(Thing {
+            json,
+            id: None,
+            identity,
+        });
     };
     let id = at(json, path).filter(|id| id.get() != "null");
-    let key = id.and_then(canonical);
-    match (id, key) {
-        (Some(id), Some(key)) => Ok(Thing {
+    let identity = id.and_then(canonical);
+    match (id, identity) {
+        (Some(id), Some(identity)) => Ok(Thing {
             json,
             id: Some(id),
-            key,
+            identity,
         }),
         _ => Err(AnswerProblem(format!(
             "has no `{path}` in element {number} of its list. Correct `id`, or leave it out: then the whole element is compared"
