@@ -16,11 +16,11 @@ mod registers;
 use crate::failure::Failure;
 use crate::machine::Run;
 use crate::node::{Resume, Run as RunNode};
-use handles::{array, change, make, names_at, object, read, value};
+use handles::{array, change, make, names_at, object, read, read_both, value};
 use heddle_contract::abi::code;
 use heddle_contract::plan::View;
 use heddle_values::ops;
-use heddle_values::{Array, Object, TypeError, Value};
+use heddle_values::{Array, Object, ObjectMaker, TypeError, Value};
 use host::Host;
 use registers::SITE;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -32,6 +32,8 @@ thread_local! {
     static RUN: Cell<Option<&'static GuestRun>> = const { Cell::new(None) };
     /// Memory that was given out: (address, bytes).
     static RESERVED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+    /// For object literals, whose names are constants.
+    static OBJECTS: RefCell<ObjectMaker> = RefCell::default();
 }
 
 /// Calls `body` with the run; nothing happens before `start`.
@@ -191,11 +193,11 @@ objects! {
 }
 
 fn object_of(names: i32, items: &[i32]) -> i32 {
-    let mut object = Object::with_capacity(items.len());
-    for (name, item) in names_at(names).zip(items) {
-        object.insert(name.to_text(), value(*item));
-    }
-    make(Value::Object(object))
+    let properties = names_at(names).iter().zip(items);
+    let properties = properties.map(|(name, item)| (name.to_text(), value(*item)));
+    make(Value::Object(
+        OBJECTS.with_borrow_mut(|objects| objects.object(properties)),
+    ))
 }
 
 #[unsafe(export_name = "set")]
@@ -219,8 +221,7 @@ extern "C" fn set_spread(to: i32, from: i32) {
 
 #[unsafe(export_name = "get")]
 extern "C" fn get(from: i32, name: i32) -> i32 {
-    let name = value(name);
-    settled(read(from, |from| ops::get_index(from, &name)))
+    settled(read_both(from, name, ops::get_index))
 }
 
 #[unsafe(export_name = "path")]
@@ -235,10 +236,10 @@ extern "C" fn input_path(names: i32) -> i32 {
 
 /// What lies at a path; own properties are followed without counting references.
 fn along(from: &Value, names: i32) -> Result<Value, TypeError> {
-    let mut names = names_at(names);
+    let mut names = names_at(names).iter();
     let mut at = from;
     for name in names.by_ref() {
-        let own = match (at, name) {
+        let own = match (at, *name) {
             (Value::Object(object), Value::String(name)) => object.get_text(name),
             _ => None,
         };
@@ -267,8 +268,7 @@ macro_rules! operators {
         $(
             #[unsafe(export_name = stringify!($name))]
             extern "C" fn $name(a: i32, b: i32) -> i32 {
-                let b = value(b);
-                settled(read(a, |a| ops::$name(a, &b)))
+                settled(read_both(a, b, ops::$name))
             }
         )*
     };
@@ -303,20 +303,17 @@ extern "C" fn type_of(a: i32) -> i32 {
 
 #[unsafe(export_name = "strict_equal")]
 extern "C" fn strict_equal(a: i32, b: i32) -> i32 {
-    let b = value(b);
-    make(read(a, |a| ops::strict_equal(a, &b)))
+    make(read_both(a, b, ops::strict_equal))
 }
 
 #[unsafe(export_name = "strict_not_equal")]
 extern "C" fn strict_not_equal(a: i32, b: i32) -> i32 {
-    let b = value(b);
-    make(read(a, |a| ops::strict_not_equal(a, &b)))
+    make(read_both(a, b, ops::strict_not_equal))
 }
 
 #[unsafe(export_name = "in")]
 extern "C" fn has(key: i32, of: i32) -> i32 {
-    let of = value(of);
-    settled(read(key, |key| ops::has(key, &of)))
+    settled(read_both(key, of, ops::has))
 }
 
 #[unsafe(export_name = "to_string")]
@@ -331,8 +328,7 @@ extern "C" fn text(of: i32) -> i32 {
 
 #[unsafe(export_name = "concat")]
 extern "C" fn concat(a: i32, b: i32) -> i32 {
-    let b = value(b);
-    settled(read(a, |a| ops::concat(a, &b)).map(Value::String))
+    settled(read_both(a, b, ops::concat).map(Value::String))
 }
 
 // Names.

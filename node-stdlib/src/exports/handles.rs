@@ -9,6 +9,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 thread_local! {
     static HANDLES: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
     static CONSTANTS: Cell<Constants> = const { Cell::new(Constants::NONE) };
+    /// The plan's lists of names, each resolved when it is first read.
+    static NAMES: RefCell<Vec<Option<&'static [&'static Value]>>> = const { RefCell::new(Vec::new()) };
     static JSON: RefCell<JsonTexts> = RefCell::default();
 }
 
@@ -48,11 +50,25 @@ pub(super) fn begin(plan: View<'static>) {
     });
 }
 
+/// Lists of names beyond are of no plan of ours; they read as empty.
+const LISTS_MAX: usize = 1 << 20;
+
 /// A list of names in the plan, as constants.
-pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
-    let constants = CONSTANTS.get();
-    let names = constants.plan.unwrap_or_default().names(names as u32);
-    names.iter().filter_map(move |name| constants.get(name as usize))
+pub(super) fn names_at(names: i32) -> &'static [&'static Value] {
+    let index = names as u32 as usize;
+    NAMES.with_borrow_mut(|lists| match lists.get(index) {
+        Some(Some(list)) => *list,
+        _ if index >= LISTS_MAX => &[],
+        _ => {
+            if lists.len() <= index {
+                lists.resize(index + 1, None);
+            }
+            let constants = CONSTANTS.get();
+            let names = constants.plan.unwrap_or_default().names(names as u32);
+            let list = names.iter().filter_map(|name| constants.get(name as usize));
+            *lists[index].insert(Vec::leak(list.collect()))
+        }
+    })
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.
@@ -93,9 +109,19 @@ pub(super) fn read<T>(handle: i32, reader: impl FnOnce(&Value) -> T) -> T {
     })
 }
 
+/// Reads the values of two handles, without counting references. `reader` must not make handles.
+pub(super) fn read_both<T>(first: i32, second: i32, reader: impl FnOnce(&Value, &Value) -> T) -> T {
+    read(first, |first| read(second, |second| reader(first, second)))
+}
+
 /// The value of a handle.
 pub(super) fn value(handle: i32) -> Value {
     read(handle, Value::clone)
+}
+
+/// The value of a handle that nobody reads any more.
+pub(super) fn take(handle: i32) -> Value {
+    change(handle, std::mem::take).unwrap_or_else(|| value(handle))
 }
 
 /// Changes the value of a handle in place; `None` if there is none.
@@ -129,6 +155,11 @@ pub(super) fn object(slot: &mut Value) -> &mut Object {
 /// Height of the stack.
 pub(super) fn mark() -> usize {
     HANDLES.with_borrow(Vec::len)
+}
+
+/// The first handle that is made at this height.
+pub(super) fn first_after(mark: usize) -> i32 {
+    (mark + FIXED) as i32
 }
 
 /// Forgets the handles made since `mark`.
