@@ -64,6 +64,7 @@ macro_rules! for_each_node {
             (SendEmail, $crate::nodes::send_email::send_email, none),
             (KeyValue, $crate::nodes::key_value::key_value, none),
             (File, $crate::nodes::file::file, $crate::nodes::file::resume),
+            (ConvertFile, $crate::nodes::convert_file::convert_file, none),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
@@ -74,6 +75,7 @@ pub mod aggregate;
 pub mod base64;
 pub mod chat_completion;
 pub mod component;
+pub mod convert_file;
 pub mod csv;
 pub mod date_time;
 pub mod fields;

@@ -4,7 +4,7 @@
 //! Knows nothing of where connections are stored, and of whose budget it is.
 
 use crate::connections::{Connection, ConnectionFuture, Connections, Granted};
-use crate::effects::{Bounds, Clock, Egress, Handles, Parking, Progress, Signals};
+use crate::effects::{Bounds, Clock, Egress, Handles, OpenSinks, Parking, Progress, Signals};
 use crate::entropy::nonce;
 use crate::files::MemoryFiles;
 use crate::key_values::MemoryValues;
@@ -151,6 +151,7 @@ fn handles(probe: Probe, vault: &Arc<Vault>) -> Handles {
         key_values: Arc::new(MemoryValues::default()),
         files: Arc::new(MemoryFiles::default()),
         response: None,
+        sinks: OpenSinks::default(),
         egress: Egress::default(),
         calls: None,
         signals: Signals::of(None),

@@ -2,6 +2,7 @@
 
 mod chat_completion;
 mod connection;
+mod convert_file;
 mod file;
 mod http_request;
 mod key_value;
@@ -20,6 +21,7 @@ pub const TYPES: &[NodeType] = &[
     send_email::TYPE,
     key_value::TYPE,
     file::TYPE,
+    convert_file::TYPE,
     chat_completion::TYPE,
     NodeType {
         description: "Writes a line to the run's log and passes its input through.",
