@@ -65,6 +65,8 @@ macro_rules! for_each_node {
             (KeyValue, $crate::nodes::key_value::key_value, none),
             (File, $crate::nodes::file::file, $crate::nodes::file::resume),
             (ConvertFile, $crate::nodes::convert_file::convert_file, none),
+            (Zip, $crate::nodes::zip::zip, none),
+            (Xlsx, $crate::nodes::xlsx::xlsx, none),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
@@ -103,8 +105,10 @@ pub mod template;
 mod text;
 pub mod url;
 pub mod uuid;
+pub mod xlsx;
 pub mod xml;
 pub mod yaml;
+pub mod zip;
 
 use crate::node::{Resume, Run};
 

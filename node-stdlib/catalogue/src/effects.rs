@@ -8,6 +8,8 @@ mod http_request;
 mod key_value;
 mod send_email;
 mod sql_query;
+mod xlsx;
+mod zip;
 
 use crate::content::Content;
 use crate::face::{Face, Group};
@@ -22,6 +24,8 @@ pub const TYPES: &[NodeType] = &[
     key_value::TYPE,
     file::TYPE,
     convert_file::TYPE,
+    zip::TYPE,
+    xlsx::TYPE,
     chat_completion::TYPE,
     NodeType {
         description: "Writes a line to the run's log and passes its input through.",
