@@ -81,6 +81,21 @@ fn files_in_the_value_are_stored_and_others_are_not() {
 }
 
 #[test]
+fn a_file_of_the_module_is_stored_as_well() {
+    let source = "const made = new File(['a'], 'a.txt'); export default () => [made, made]";
+    let mut asked = 0;
+    let (_, result) = run_with(source, json!({}), Limits::default(), |_, _| {
+        asked += 1;
+        Ok(json!({"$file": "07", "name": "a.txt"}))
+    });
+    let found = result.unwrap().unwrap();
+    assert_eq!(
+        (&found[0]["$file"], &found[1]["$file"], asked),
+        (&json!("07"), &json!("07"), 1)
+    );
+}
+
+#[test]
 fn a_file_that_can_not_be_stored_fails_the_code() {
     let source = "export default () => new File(['a'], 'a.txt')";
     let (_, result) = run_with(source, json!({}), Limits::default(), |_, _| {

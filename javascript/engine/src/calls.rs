@@ -9,7 +9,7 @@ use heddle_javascript::wire::{Text, Writer};
 use rquickjs::{
     Array, Ctx, Error, Exception, FromJs, Function, Module, Object, Persistent, Promise, Result, Value, qjs,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 
@@ -42,8 +42,6 @@ struct Requests {
     next: u32,
     unsent: Vec<Unsent>,
     open: BTreeMap<u32, Open>,
-    /// Whether the call's code has made files that are to be stored if they are part of its value.
-    made_files: bool,
 }
 
 struct Unsent {
@@ -62,6 +60,8 @@ struct Open {
 thread_local! {
     /// Of the call that is executing.
     static REQUESTS: RefCell<Requests> = RefCell::default();
+    /// Whether code has made files, in any call, which are to be stored if they are part of a value.
+    static MADE_FILES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Asks the host for something; the promise settles when it has answered.
@@ -82,9 +82,9 @@ pub fn request<'js>(ctx: &Ctx<'js>, kind: String, request: Value<'js>) -> Result
     Ok(promise)
 }
 
-/// Notes that the call's code has made a file.
+/// Notes that code has made a file.
 pub fn made_file() {
-    REQUESTS.with_borrow_mut(|requests| requests.made_files = true);
+    MADE_FILES.set(true);
 }
 
 /// Evaluates a script in strict mode under a name of its own.
@@ -352,15 +352,13 @@ fn settle<'js>(
     let ctx = &result.ctx().clone();
     let mut found = settled(result);
     if let Some(Ok(value)) = &found
+        && MADE_FILES.get()
         && !waits().1
-        && REQUESTS.with_borrow_mut(|requests| std::mem::take(&mut requests.made_files))
+        // Expressions have none.
+        && let Ok(store) = realm.store_files.clone().restore(ctx)
+        && let Some(store) = store.into_function()
     {
-        let store: Result<Function> = realm
-            .store_files
-            .clone()
-            .restore(ctx)
-            .and_then(|store| store.get());
-        found = match store.and_then(|store| store.call((value.clone(),))) {
+        found = match store.call((value.clone(),)) {
             Ok(stored) => {
                 *result = stored;
                 settled(result)
