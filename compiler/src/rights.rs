@@ -92,7 +92,7 @@ impl Collector {
         }
     }
 
-    /// What code asks for: its `fetch` can go anywhere.
+    /// What code asks for: its `fetch` can go anywhere; files are those of the run.
     fn code(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
         let is_module = |name: &str| {
             node_type
@@ -100,11 +100,16 @@ impl Collector {
                 .is_some_and(|parameter| parameter.schema == Schema::Module)
         };
         for (_, argument) in parameters.iter().filter(|(name, _)| is_module(name)) {
-            if let Argument::Constant(Value::String(source)) = argument
-                && code::fetches(source)
-            {
+            let Argument::Constant(Value::String(source)) = argument else {
+                continue;
+            };
+            if code::fetches(source) {
                 self.add_effect("http");
                 self.hosts.insert(ANY.to_owned());
+            }
+            if code::uses_files(source) {
+                self.add_effect("file");
+                self.add_effect("file-piece");
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Knows nothing of what is asked, and of whose budget it is.
 
 use crate::connections::{Connections, Granted};
-use crate::effects::{Bounds, Clock, Egress, Handles, Parking, Progress, Signals};
+use crate::effects::{Bounds, Clock, Egress, Handles, OpenSinks, Parking, Progress, Signals};
 use crate::entropy::nonce;
 use crate::files::MemoryFiles;
 use crate::key_values::MemoryValues;
@@ -89,6 +89,7 @@ fn handles(given: Given, vault: &Arc<Vault>) -> Handles {
         key_values: Arc::new(MemoryValues::default()),
         files: Arc::new(MemoryFiles::default()),
         response: None,
+        sinks: OpenSinks::default(),
         egress: Egress::default(),
         calls: None,
         signals: Signals::of(None),

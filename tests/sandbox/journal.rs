@@ -178,6 +178,90 @@ async fn what_a_stop_has_cut_off_is_done_and_what_came_before_is_not() {
     );
 }
 
+/// Three pieces of a file are read, and written as another; a request follows.
+fn converting(server: &Server) -> Value {
+    let lines = "{{ Array.from({length: 60000}, (_, i) => ({i, text: 'a text of some length'})) }}";
+    pattern(
+        &[
+            node(
+                "list",
+                "ConvertFile",
+                json!({"value": lines, "to": "jsonLines", "name": "a.jsonl"}),
+            ),
+            node(
+                "csv",
+                "ConvertFile",
+                json!({"to": "csv", "condition": "{{ $item.i % 2 == 0 }}", "record": "{{ ({ i: $item.i, text: $item.text }) }}"}),
+            ),
+            node(
+                "get",
+                "HttpRequest",
+                json!({"url": server.url("/"), "bodyOnly": true}),
+            ),
+            node(
+                "end",
+                "Return",
+                json!({"value": "{{ [$nodes.csv.name, $nodes.csv.size, $nodes.csv.sha256] }}"}),
+            ),
+        ],
+        &["start -> list", "list -> csv", "csv -> get", "get -> end"],
+    )
+}
+
+#[tokio::test]
+async fn pieces_of_files_are_done_again_and_take_no_room_in_the_journal() {
+    let (server, runtime) = (counting().await, runtime());
+    let (graph, whole) = (converting(&server), Arc::new(Kept::default()));
+    let first = output(&again(&runtime, &graph, &whole).await);
+    assert_eq!(first[0], "a.csv");
+    let entries = whole.entries();
+    let bytes: usize = entries.iter().map(|entry| entry.json.len()).sum();
+    assert!(bytes < 2_000, "{bytes} bytes for {first}");
+    let made_again = |entries: &[Entry]| {
+        entries
+            .iter()
+            .filter(|entry| entry.json.contains("again"))
+            .count()
+    };
+    assert!(made_again(&entries) >= 6, "{entries:?}");
+    // Files of this test are in memory and end with their execution: what began them must begin again as well. So the journal
+    // is cut where the first file was being written.
+    for known in 0..made_again(&entries[..3]) + 1 {
+        let kept = Arc::new(Kept::default());
+        *kept.entries.lock().unwrap() = entries.iter().take(known).cloned().collect();
+        assert_eq!(
+            output(&again(&runtime, &graph, &kept).await),
+            first,
+            "{known} were known"
+        );
+        assert_eq!(kept.entries().len(), entries.len());
+    }
+}
+
+/// More files than a run writes at a time: those that are finished are given up when the journal has them.
+#[tokio::test]
+async fn files_that_the_journal_has_are_not_left_open() {
+    let runtime = runtime();
+    let ids: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
+    let mut nodes: Vec<Value> = ids
+        .iter()
+        .map(|id| node(id, "ConvertFile", json!({"value": "{{ [{a: 1}] }}", "to": "csv"})))
+        .collect();
+    nodes.push(node("end", "Return", json!({"value": "{{ $nodes.n11.sha256 }}"})));
+    let mut edges: Vec<String> = ids
+        .windows(2)
+        .map(|two| format!("{} -> {}", two[0], two[1]))
+        .collect();
+    edges.insert(0, "start -> n0".to_owned());
+    edges.push("n11 -> end".to_owned());
+    let edges: Vec<&str> = edges.iter().map(String::as_str).collect();
+    let (graph, kept) = (pattern(&nodes, &edges), Arc::new(Kept::default()));
+    let first = output(&again(&runtime, &graph, &kept).await);
+    let known = kept.entries().len();
+    assert_eq!(output(&again(&runtime, &graph, &kept).await), first);
+    assert_eq!(kept.entries().len(), known);
+}
+
 #[tokio::test]
 async fn attempts_of_a_composite_are_answered_from_the_journal() {
     let count = Mutex::new(0);

@@ -59,6 +59,8 @@ use tokio::sync::Semaphore;
 const EXECUTING_MAX: usize = 256;
 /// Lists of OnPoll nodes that are asked for at once; others wait.
 const POLLS_AT_ONCE_MAX: usize = 32;
+/// Largest event of a run, as JSON.
+const EVENT_BYTES_MAX: usize = 16 << 20;
 /// Bytes of events that wait in memory.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Bytes of events that have no room there, and are read when their turn comes.
@@ -493,6 +495,8 @@ fn run_limits(settings: &Settings) -> Limits {
         fuel_max: settings.run_fuel_max,
         memory_bytes_max: settings.run_memory_bytes_max,
         deadline: settings.run_timeout,
+        // The largest body of a webhook, and what quotes and line breaks in it become as JSON.
+        event_bytes_max: EVENT_BYTES_MAX,
         ..Limits::default()
     }
 }

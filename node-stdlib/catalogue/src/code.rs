@@ -12,7 +12,8 @@ pub const JAVASCRIPT: NodeType = NodeType {
     needs_engine: true,
     description: "Executes a JavaScript module inside the sandbox. Its default export is called with \
         `{input, params, item, log}`; what it returns, or what its promise resolves to, leaves the node as \
-        JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. It has no files, no \
+        JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. Values of files have `text()`, \
+        `json()`, `arrayBuffer()` and `bytes()`, and `new File([…], name, {type})` that it returns is stored. It has no \
         modules to import and no clock: `Date` shows when the run started. An exception fails the node, \
         with line and column; a `code` on the error becomes the failure's code.",
     parameters: &[

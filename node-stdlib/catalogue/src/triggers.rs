@@ -375,13 +375,23 @@ pub const TYPES: &[NodeType] = &[
         &[event(
             "The e-mail: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers, attachments}`.",
         )],
-        &[Parameter::optional(
-            "alias",
-            Schema::String,
-            "A readable name of the address, for lists; the address itself does not change.",
-        )
-        .advanced()
-        .literal()],
+        &[
+            Parameter::optional(
+                "files",
+                Schema::Boolean,
+                "Whether attachments are stored as files, and the event refers to them: a value of a file each, with `contentId`. \
+                 Otherwise they are part of the event, in base64.",
+            )
+            .or("false")
+            .literal(),
+            Parameter::optional(
+                "alias",
+                Schema::String,
+                "A readable name of the address, for lists; the address itself does not change.",
+            )
+            .advanced()
+            .literal(),
+        ],
         &[Example {
             title: "The event of a message",
             parameters: r#"{"alias": "support"}"#,

@@ -16,6 +16,10 @@ pub trait Effect: Send + Sync + 'static {
     /// Whether it only waits, so that any number may be in flight.
     const ONLY_WAITS: bool = false;
 
+    /// Whether its result is not kept, since doing it once more gives the same: a run that goes on after a crash has only its
+    /// place among the others from the journal.
+    const IS_DONE_AGAIN: bool = false;
+
     /// What it is given of its run besides its request.
     type Needs: Needs;
 
@@ -28,6 +32,9 @@ pub trait Effect: Send + Sync + 'static {
         request: Value,
         needs: Self::Needs,
     ) -> impl Future<Output = Result<Self::Output, EffectError>> + Send + 'static;
+
+    /// Hears that the journal has its result, so that it is not started: what it would have used up is given up.
+    fn is_known(&self, _request: &str, _needs: Self::Needs) {}
 
     /// Whether doing it again changes nothing outside, so that nobody has to wait until its result is safe.
     fn is_repeatable(&self) -> bool {
@@ -54,6 +61,12 @@ pub trait AnyEffect: Send + Sync {
     /// See [`Effect::ONLY_WAITS`].
     fn only_waits(&self) -> bool;
 
+    /// See [`Effect::IS_DONE_AGAIN`].
+    fn is_done_again(&self) -> bool;
+
+    /// See [`Effect::is_known`].
+    fn is_known(&self, request: &str, handles: &Handles);
+
     /// See [`Effect::is_repeatable`].
     fn is_repeatable(&self) -> bool;
 
@@ -68,6 +81,14 @@ impl<E: Effect> AnyEffect for E {
 
     fn only_waits(&self) -> bool {
         E::ONLY_WAITS
+    }
+
+    fn is_done_again(&self) -> bool {
+        E::IS_DONE_AGAIN
+    }
+
+    fn is_known(&self, request: &str, handles: &Handles) {
+        Effect::is_known(self, request, E::Needs::of(handles));
     }
 
     fn is_repeatable(&self) -> bool {

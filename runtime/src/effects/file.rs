@@ -1,9 +1,11 @@
 //! `file`: reads a part of a file into the run, or makes a file of what the run has.
 //!
 //! Request: `{operation: "read", file, as: "text" | "base64", offset?, limit?}` gives `{text | base64, size}`; or `{operation:
-//! "make", text | base64, name, type}` gives the file. JSON is read and written by the node.
+//! "make", text | base64, name, type}` gives the file. JSON is read and written by the node. `{operation: "finish", sink, at, name,
+//! type}` makes a file of what was written with [`super::FilePiece`].
 
 use super::effect::Effect;
+use super::file_piece::{OpenSinks, Place};
 use super::handles::Bounds;
 use super::progress::EffectResult;
 use super::requests::read;
@@ -41,11 +43,13 @@ enum Request {
         #[serde(rename = "type")]
         media_type: String,
     },
+    Finish(Place),
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Form {
+pub(super) enum Form {
+    #[default]
     Text,
     Base64,
 }
@@ -53,7 +57,7 @@ enum Form {
 impl Effect for File {
     const KIND: &'static str = "file";
 
-    type Needs = (Bounds, Arc<dyn Files>);
+    type Needs = (Bounds, Arc<dyn Files>, OpenSinks);
     type Output = Value;
 
     fn start(
@@ -64,6 +68,12 @@ impl Effect for File {
         read_or_make(request, needs)
     }
 
+    fn is_known(&self, request: &str, (_, _, sinks): Self::Needs) {
+        if let Ok(Request::Finish(place)) = serde_json::from_str(request) {
+            sinks.give_up(&place);
+        }
+    }
+
     fn is_repeatable(&self) -> bool {
         // A file that was made twice has its bytes once, and goes with its run.
         true
@@ -72,7 +82,7 @@ impl Effect for File {
 
 async fn read_or_make(
     request: Value,
-    (bounds, files): <File as Effect>::Needs,
+    (bounds, files, sinks): <File as Effect>::Needs,
 ) -> Result<Value, EffectError> {
     match read(request)? {
         Request::Read {
@@ -91,6 +101,7 @@ async fn read_or_make(
             name,
             media_type,
         } => make(&*files, (text, base64), &name, &media_type).await,
+        Request::Finish(place) => shown(sinks.finish(&*files, &place).await?),
     }
 }
 
@@ -181,11 +192,19 @@ async fn make(
             .map_err(|error| EffectError::parameter(format!("The content is not valid base64: {error}.")))?,
         _ => return Err(EffectError::parameter("Give either `text` or `base64`.")),
     };
+    stored(files, bytes, name, media_type).await
+}
+
+/// A file of these bytes, as a value.
+pub(super) async fn stored(files: &dyn Files, bytes: Vec<u8>, name: &str, media_type: &str) -> EffectResult {
     let made = async {
         let mut sink = files.create(name, media_type).await?;
         sink.write(Bytes::from(bytes)).await?;
         sink.finish().await
     };
-    let value = made.await.map_err(|failure| failed(&failure))?;
+    shown(made.await.map_err(|failure| failed(&failure))?)
+}
+
+fn shown(value: FileValue) -> EffectResult {
     serde_json::to_value(value).map_err(|error| EffectError::parameter(error.to_string()))
 }

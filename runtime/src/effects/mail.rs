@@ -1,5 +1,5 @@
 //! `mail`: an email by SMTP. Request: `{connection, from, to: [], cc: [], bcc: [], replyTo?, subject, text?, html?,
-//! attachments: [{filename, contentType?, base64}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. With
+//! attachments: [{filename, contentType?, base64 | file}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. With
 //! `{connection, onlyLogIn: true}` no message is sent. The connection has `host`, and may have `port`, `tls` (`starttls`,
 //! `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
 
@@ -18,6 +18,7 @@ use super::peer::reach;
 use super::requests::{opened, read, within};
 use crate::connections::Granted;
 use crate::egress::{EgressPolicy, Meter, Metered};
+use crate::files::Files;
 use crate::secrets::{Destination, Vault};
 use exchange::{Mailing, exchange};
 use heddle_sandbox::{EffectCode, EffectError};
@@ -57,13 +58,13 @@ impl Effect for Mail {
     const KIND: &'static str = "mail";
     const REVEALS: Reveals = Reveals::ToHost;
 
-    type Needs = (Bounds, IdempotencyKey, Arc<Vault>, Arc<Granted>);
+    type Needs = (Bounds, IdempotencyKey, Arc<Vault>, Arc<Granted>, Arc<dyn Files>);
     type Output = Value;
 
     fn start(
         &self,
         request: Value,
-        (bounds, IdempotencyKey(own_key), vault, connections): Self::Needs,
+        (bounds, IdempotencyKey(own_key), vault, connections, files): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let sender = self.0.clone();
         async move {
@@ -79,7 +80,8 @@ impl Effect for Mail {
                 return Ok(json!({}));
             }
             let to = Destination::Host(&server.host, Some(server.port));
-            let request: Request = read(vault.reveal(request, to)?)?;
+            let mut request: Request = read(vault.reveal(request, to)?)?;
+            let _room = request.fetch(&*files).await?;
             let key = request.idempotency_key.as_deref().unwrap_or(&own_key);
             let (message, id) = message(&request, key)?;
             let late = |ms| format!("{} did not accept the message within {ms} ms.", server.name());

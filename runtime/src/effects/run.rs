@@ -30,6 +30,9 @@ const IN_FLIGHT_MAX: usize = 32;
 /// Larger requests and results are read, filled in and masked aside.
 const LARGE_BYTES: usize = 64 << 10;
 
+/// What the journal has of an effect that is done again, and has not failed.
+const AGAIN: &str = r#"{"again":true}"#;
+
 /// Entries that need not be safe before what follows them is.
 pub type Unsaved = Arc<Mutex<Vec<Entry>>>;
 
@@ -45,7 +48,7 @@ pub struct RunEffects {
     /// Ended and recorded, in the order in which the run sees them.
     ready: VecDeque<(Started, Done)>,
     /// Ended in a former execution, by their place among those that had.
-    known: BTreeMap<u64, (Started, Done)>,
+    known: BTreeMap<u64, (Started, Known)>,
     /// Places of those whose results the sandbox has not taken yet.
     untaken: HashMap<u32, OwnedSemaphorePermit>,
     /// Bytes of requests that wait or are at work.
@@ -75,6 +78,15 @@ struct Started {
     key: String,
     is_repeatable: bool,
     only_waits: bool,
+    is_done_again: bool,
+}
+
+/// What a former execution had of an effect.
+enum Known {
+    Result(Done),
+    /// Its place, and what is done once more when its turn comes: in the order of then, so that only one result is in memory,
+    /// and none waits for a place that another holds.
+    Place(Box<(Prepared, Span)>),
 }
 
 /// Counts a request for as long as it is held.
@@ -103,6 +115,46 @@ impl Done {
     fn failed(error: EffectError) -> Self {
         Done::of(to_json(Err(error)))
     }
+
+    fn is_ok(&self) -> bool {
+        self.json.starts_with(br#"{"ok":"#)
+    }
+}
+
+impl Known {
+    fn of(json: String, prepared: Option<Prepared>, span: Span) -> Self {
+        match prepared {
+            Some(prepared) if json == AGAIN => Known::Place(Box::new((prepared, span))),
+            Some(Prepared::Work {
+                effect,
+                request,
+                handles,
+            }) => {
+                effect.is_known(&request, &handles);
+                Known::Result(Done::of(json.into_bytes()))
+            }
+            _ => Known::Result(Done::of(json.into_bytes())),
+        }
+    }
+
+    async fn done(self, io: &Handle) -> Done {
+        let (prepared, span) = match self {
+            Known::Result(done) => return done,
+            Known::Place(again) => *again,
+        };
+        let mut tasks = JoinSet::new();
+        let work = perform(prepared, Arc::new(Semaphore::new(1)));
+        tasks.spawn_on(work.instrument(span), io);
+        let ended = tasks.join_next().await;
+        match ended.map(|ended| ended.unwrap_or_else(|error| panicked(&error))) {
+            Some(Worked::Done(done)) => done,
+            Some(Worked::Parked(_)) | None => Done::failed(interrupted()),
+        }
+    }
+}
+
+fn interrupted() -> EffectError {
+    EffectError::new(EffectCode::Internal, "The effect was interrupted.")
 }
 
 /// How the work of an effect ended.
@@ -219,9 +271,13 @@ impl RunEffects {
     pub fn start(&mut self, node: u32, key: String, prepared: Prepared, span: Span) -> Result<(), Stop> {
         let id = self.started;
         self.started = self.started.saturating_add(1);
-        let (is_repeatable, only_waits) = match &prepared {
-            Prepared::Work { effect, .. } => (effect.is_repeatable(), effect.only_waits()),
-            Prepared::Refused(_) => (true, false),
+        let (is_repeatable, only_waits, is_done_again) = match &prepared {
+            Prepared::Work { effect, .. } => (
+                effect.is_repeatable(),
+                effect.only_waits(),
+                effect.is_done_again(),
+            ),
+            Prepared::Refused(_) => (true, false, false),
         };
         let known = self.record.as_mut().and_then(|record| record.take(&key));
         let started = Started {
@@ -230,9 +286,11 @@ impl RunEffects {
             key,
             is_repeatable,
             only_waits,
+            is_done_again,
         };
         if let Some((number, json)) = known {
-            self.known.insert(number, (started, Done::of(json.into_bytes())));
+            let known = Known::of(json, Some(prepared), span);
+            self.known.insert(number, (started, known));
             return Ok(());
         }
         let bytes = match &prepared {
@@ -269,8 +327,14 @@ impl RunEffects {
         Ok(())
     }
 
-    /// Answers an effect of a replay, as far as it is known.
-    pub fn answer(&mut self, node: u32, key: String, kind: &str, node_id: impl FnOnce() -> Option<String>) {
+    /// Answers an effect of a replay, as far as it is known; `prepared`: what is to be done if its result is not kept.
+    pub fn answer(
+        &mut self,
+        node: u32,
+        key: String,
+        (kind, prepared): (&str, Option<Prepared>),
+        node_id: impl FnOnce() -> Option<String>,
+    ) {
         let id = self.started;
         self.started = self.started.saturating_add(1);
         let known = self
@@ -284,16 +348,21 @@ impl RunEffects {
             key,
             is_repeatable: true,
             only_waits: false,
+            is_done_again: false,
         };
-        self.known.insert(number, (started, Done::of(json.into_bytes())));
+        let known = Known::of(json, prepared, Span::none());
+        self.known.insert(number, (started, known));
     }
 
     /// Waits until one has ended and its result is safe, or only parked ones are left. Those that a former execution
     /// had ended come first, in the order of that execution.
     pub async fn wait(&mut self) -> Result<Waited, Stop> {
         loop {
-            let first = self.known.first_entry().map(|entry| entry.remove());
-            if let Some((started, done)) = first.or_else(|| self.ready.pop_front()) {
+            let first = match self.known.first_entry().map(|entry| entry.remove()) {
+                Some((started, known)) => Some((started, known.done(&self.io).await)),
+                None => self.ready.pop_front(),
+            };
+            if let Some((started, done)) = first {
                 let id = started.id;
                 self.last_seen = Some((started.node, started.key));
                 self.untaken.extend(done.permit.map(|permit| (id, permit)));
@@ -346,6 +415,9 @@ impl RunEffects {
             if let Some(record) = &mut self.record {
                 entries.push(match &worked {
                     Worked::Parked(park) => record.parks(started.key.clone(), &park.state)?,
+                    Worked::Done(done) if started.is_done_again && done.is_ok() => {
+                        record.ended(started.key.clone(), AGAIN.as_bytes())?
+                    }
                     Worked::Done(done) => record.ended(started.key.clone(), &done.json)?,
                 });
             }
@@ -453,7 +525,7 @@ async fn aside<T: Send + 'static>(
         return Ok(work());
     }
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| EffectError::new(EffectCode::Internal, "The effect was interrupted."))
+    done.map_err(|_| interrupted())
 }
 
 /// A request with its secrets, as far as it is known where they go.

@@ -43,7 +43,7 @@ each_database! {
         }
         let nonsense = service.post(&path).header("content-type", "application/json").body("{").send().await;
         assert_eq!((nonsense.status, nonsense.code()), (400, "VALIDATION"));
-        let large = service.post(&path).body(vec![b'x'; (1 << 20) + 1]).send().await;
+        let large = service.post(&path).body(vec![b'x'; (8 << 20) + 1]).send().await;
         assert_eq!((large.status, large.code()), (413, "PAYLOAD_TOO_LARGE"));
 
         service.operate(&ann, &id, "pause").await;
