@@ -15,6 +15,7 @@ mod forms;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod lowering;
+mod operations;
 mod properties;
 mod refusals;
 mod vocabulary;

@@ -8,6 +8,8 @@ mod key_value;
 mod send_email;
 mod sql_query;
 
+pub use http_request::TYPE as HTTP_REQUEST;
+
 use crate::content::Content;
 use crate::face::{Face, Group};
 use crate::icon::Icon;

@@ -1,6 +1,7 @@
 //! All pages of a list. Request: `pagination: {type: "link" | "cursor" | "page", maxPages, items?, cursor?, parameter?,
 //! start?}`. Result: `{status, headers}` of the last page, `{items: [...], pages, more}`: the pages' items one after the
-//! other, how many pages were asked for, and whether there are more. A page whose status is not 2xx is the result as
+//! other, how many pages were asked for, and whether there are more. Where the last page has no list at all, its body comes
+//! as well, as `text`: it may say why. A page whose status is not 2xx is the result as
 //! without pagination, with the `items` and `pages` so far.
 
 use super::super::progress::EffectResult;
@@ -39,6 +40,8 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             EffectError::new(EffectCode::Parse, message)
         })?;
         let items = items(&body, pagination)?;
+        let has_list = items.is_some();
+        let items = items.unwrap_or_default();
         let was_empty = items.is_empty();
         found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
@@ -48,7 +51,11 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             Kind::Page => Some(numbered(&exchange.url, pagination, found.pages)),
         };
         let Some(next) = next else {
-            return found.with(last(answer, sender)?);
+            let ended = match has_list {
+                true => last(answer, sender)?,
+                false => answer.into_value(sender.context)?,
+            };
+            return found.with(ended);
         };
         if found.pages >= pagination.max_pages {
             found.more = true;
@@ -105,14 +112,15 @@ impl Found {
     }
 }
 
-fn items(body: &Value, pagination: &Pagination) -> Result<Vec<Value>, EffectError> {
+/// The list on a page; none where its path leads to nothing.
+fn items(body: &Value, pagination: &Pagination) -> Result<Option<Vec<Value>>, EffectError> {
     let found = match &pagination.items {
         Some(path) => at_path(body, path),
         None => Some(body),
     };
     match found {
-        Some(Value::Array(items)) => Ok(items.clone()),
-        Some(Value::Null) | None if pagination.items.is_some() => Ok(Vec::new()),
+        Some(Value::Array(items)) => Ok(Some(items.clone())),
+        Some(Value::Null) | None if pagination.items.is_some() => Ok(None),
         _ => {
             let at = pagination
                 .items
