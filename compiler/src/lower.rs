@@ -7,11 +7,12 @@ use crate::checked::{Checked, Inside};
 use crate::expression::{Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
 use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
+use crate::operation;
 use crate::options::{Options, Pin};
 use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
-use heddle_catalogue::{Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
+use heddle_catalogue::{HTTP_REQUEST, Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
 use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_LENIENT, ABI_VERSION_MIN};
 use heddle_contract::manifest::{self, Expressions, Manifest};
 use heddle_contract::plan::{self, NodeKind, OnError, Plan};
@@ -274,6 +275,18 @@ fn body(
         (_, Part::InnerReturn, _) => Some(Body::Standard {
             node_type: TRANSFORM.name,
             parameters: arguments(),
+        }),
+        (
+            _,
+            _,
+            Kind::Standard(NodeType {
+                operation: Some(operation),
+                parameters,
+                ..
+            }),
+        ) => Some(Body::Standard {
+            node_type: HTTP_REQUEST.name,
+            parameters: operation::request(operation, parameters, &arguments()),
         }),
         (_, _, Kind::Standard(NodeType { name, .. })) => Some(Body::Standard {
             node_type: name,

@@ -50,7 +50,8 @@ impl Collector {
             self.javascript |= executed.needs_engine;
             self.code(executed, parameters);
             // Not what only executes a definition, whose parameters are its own.
-            if spot.standard().is_some_and(|drawn| drawn.name == executed.name) {
+            let is_own = |drawn: &NodeType| drawn.name == executed.name || drawn.operation.is_some();
+            if spot.standard().is_some_and(is_own) {
                 executed.effects.iter().for_each(|kind| self.add_effect(kind));
                 self.named(executed, parameters);
             }
@@ -73,17 +74,19 @@ impl Collector {
                 .parameter(name)
                 .map_or(Content::Plain, |parameter| parameter.content)
         };
-        let has_connection = parameters
-            .iter()
-            .any(|(name, _)| matches!(content(name), Content::Connection(_)));
+        let has_base = parameters.iter().any(|(name, argument)| match content(name) {
+            Content::Connection(_) => true,
+            Content::Url => !is_path(argument),
+            _ => false,
+        });
         for (name, argument) in parameters {
             let text = match argument {
                 Argument::Constant(value) => value.as_str().unwrap_or(ANY),
                 _ => ANY,
             };
             match content(name) {
-                // Below the connection's own address, which the right to the connection includes.
-                Content::Url if has_connection && is_path(argument) => false,
+                // Below the connection's own address, which the right to the connection includes, or below another one.
+                Content::Url if has_base && is_path(argument) => false,
                 Content::Url => self.hosts.insert(host(argument)),
                 Content::Connection(_) => self.connections.insert(text.to_owned()),
                 Content::Pattern => self.patterns.insert(text.to_owned()),

@@ -11,7 +11,8 @@ fn examples_in_the_catalogue_are_true() {
     let place = Place::new();
     let outside = Outside::start(&place);
     let mut wrong = Vec::new();
-    for node_type in node_types() {
+    // Operations have a server of their own: `operations`.
+    for node_type in node_types().iter().filter(|it| it.operation.is_none()) {
         for example in node_type.examples {
             let parameters = match node_type.category {
                 Category::Effect => example

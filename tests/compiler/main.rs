@@ -16,6 +16,7 @@ mod forms;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod lowering;
+mod operations;
 mod polls;
 mod properties;
 mod refusals;

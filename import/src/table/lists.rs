@@ -133,12 +133,15 @@ pub(super) fn split_out(scene: &Scene<'_>) -> Translation {
         (false, false) => format!("({{ [{key}]: element }})"),
     };
     let list = member("item", field);
+    // A list for each item, so that each element is known to come of it.
     let value =
-        format!("{{{{ $input.all().flatMap(item => [{list} ?? []].flat().map(element => {element})) }}}}");
-    Translation::whole("Transform", json!({"value": value})).differs(
-        "objects",
-        "the values of an object are not taken apart; elements of a list are",
-    )
+        format!("{{{{ $input.all().map(item => [{list} ?? []].flat().map(element => {element})) }}}}");
+    Translation::whole("Transform", json!({"value": value}))
+        .then("Flatten", json!({}), false)
+        .differs(
+            "objects",
+            "the values of an object are not taken apart; elements of a list are",
+        )
 }
 
 pub(super) fn aggregate(scene: &Scene<'_>) -> Translation {

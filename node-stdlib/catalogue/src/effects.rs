@@ -11,6 +11,8 @@ mod sql_query;
 mod xlsx;
 mod zip;
 
+pub use http_request::TYPE as HTTP_REQUEST;
+
 use crate::content::Content;
 use crate::face::{Face, Group};
 use crate::icon::Icon;

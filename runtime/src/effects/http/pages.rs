@@ -1,6 +1,7 @@
 //! All pages of a list. Request: `pagination: {type: "link" | "cursor" | "page", maxPages, items?, cursor?, parameter?,
 //! start?}`. Result: `{status, headers}` of the last page, `{items: [...], pages, more}`: the pages' items one after the
-//! other, how many pages were asked for, and whether there are more. A page whose status is not 2xx is the result as
+//! other, how many pages were asked for, and whether there are more. Where the last page has no list at all, its body comes
+//! as well, as `text`: it may say why. A page whose status is not 2xx is the result as
 //! without pagination, with the `items` and `pages` so far.
 
 use super::super::progress::EffectResult;
@@ -39,6 +40,8 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             EffectError::new(EffectCode::Parse, message)
         })?;
         let items = items(&answer, &body, pagination, found.pages)?;
+        let has_list = items.is_some();
+        let items = items.unwrap_or_default();
         let was_empty = items.is_empty();
         found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
@@ -48,7 +51,11 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             Kind::Page => Some(numbered(&exchange.url, pagination, found.pages)),
         };
         let Some(next) = next else {
-            return found.with(last(answer, sender)?);
+            let ended = match has_list {
+                true => last(answer, sender)?,
+                false => answer.into_value(sender.context)?,
+            };
+            return found.with(ended);
         };
         if found.pages >= pagination.max_pages {
             found.more = true;
@@ -109,14 +116,14 @@ impl Found {
 const NAME_CHARS_MAX: usize = 40;
 const NAMES_MAX: usize = 12;
 
-/// A page's items. The first page must have the list, or null in its place, since a path that is wrong would look like an empty
+/// A page's items; none where there is nothing or null in their place. The first page must have the list, or null in its place, since a path that is wrong would look like an empty
 /// list otherwise; `?` behind the path is for services that leave empty lists out. Pages after it may be without.
 fn items(
     answer: &Answer,
     body: &Value,
     pagination: &Pagination,
     page: u32,
-) -> Result<Vec<Value>, EffectError> {
+) -> Result<Option<Vec<Value>>, EffectError> {
     let wrong = |what: String| {
         let message = format!(
             "Page {page} of {} has no list of items: {what}",
@@ -126,7 +133,7 @@ fn items(
     };
     let Some(path) = &pagination.items else {
         return match body {
-            Value::Array(items) => Ok(items.clone()),
+            Value::Array(items) => Ok(Some(items.clone())),
             other => wrong(format!(
                 "its body is {}. `pagination.items` says which of its fields is the list.",
                 described(other)
@@ -138,9 +145,9 @@ fn items(
         None => (path.as_str(), false),
     };
     match at_path(body, path) {
-        Some(Value::Array(items)) => Ok(items.clone()),
-        Some(Value::Null) => Ok(Vec::new()),
-        None if is_optional || page > 1 => Ok(Vec::new()),
+        Some(Value::Array(items)) => Ok(Some(items.clone())),
+        Some(Value::Null) => Ok(None),
+        None if is_optional || page > 1 => Ok(None),
         None => wrong(format!(
             "`pagination.items` names `{path}`, but its body is {}. If the service leaves the field out when the list is \
              empty, write `{path}?`.",

@@ -9,6 +9,9 @@ use serde::Deserialize;
 pub(super) struct Request {
     pub method: String,
     pub url: String,
+    /// What `url` is below, unless the connection says.
+    #[serde(default)]
+    pub base_url: Option<String>,
     #[serde(default)]
     pub headers: Vec<(String, String)>,
     #[serde(default)]
