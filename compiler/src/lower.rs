@@ -44,6 +44,15 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
             lowered.effects.extend(own.effects_of(&placed.id));
             rights.join(own);
         }
+        if is_entry(placed)
+            && let Some(node_type) = placed.spot.standard()
+        {
+            let instance = &inlined.instances[placed.instance];
+            rights.add_trigger(
+                node_type,
+                &arguments(instance.level, placed.local, &instance.tails),
+            );
+        }
         let node = node(&inlined, index, &flow, options, breakpoints.contains(&index));
         if node.max_attempts > 1 && node.backoff_ms > 0 {
             rights.add_effect("sleep");
@@ -367,10 +376,13 @@ fn manifest_node(placed: &Placed<'_, '_>) -> manifest::Node {
     }
 }
 
+/// Whether runs can start there.
+fn is_entry(placed: &Placed<'_, '_>) -> bool {
+    placed.instance == 0 && placed.spot.is_trigger() && !placed.spot.node.disabled
+}
+
 fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> {
-    let enabled = |placed: &&(usize, &Placed<'_, '_>)| {
-        placed.1.instance == 0 && placed.1.spot.is_trigger() && !placed.1.spot.node.disabled
-    };
+    let enabled = |placed: &&(usize, &Placed<'_, '_>)| is_entry(placed.1);
     let nodes: Vec<(usize, &Placed<'_, '_>)> = inlined.nodes.iter().enumerate().collect();
     let trigger = |(index, placed): &(usize, &Placed<'_, '_>)| manifest::Trigger {
         index: *index as u32,

@@ -67,6 +67,12 @@ impl Collector {
         }
     }
 
+    /// Adds what is done before runs start at a trigger, which has no body.
+    pub fn add_trigger(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
+        node_type.effects.iter().for_each(|kind| self.add_effect(kind));
+        self.named(node_type, parameters);
+    }
+
     /// Hosts, connections and patterns that parameters name.
     fn named(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
         let content = |name: &str| {

@@ -1,6 +1,7 @@
 //! What the compiler says of an OnPoll node's parameters, and the rights that they need.
 
 use crate::diagnostics::{graph, node, of};
+use heddle_compiler::{Options, analyse};
 use serde_json::{Value, json};
 
 fn told(parameters: Value) -> Vec<String> {
@@ -50,4 +51,36 @@ fn a_poll_is_checked() {
         let said = told(parameters).join("\n");
         assert!(said.contains(part) && said.contains("error["), "{part}: {said}");
     }
+}
+
+#[test]
+fn a_poll_may_ask_whom_it_names() {
+    let rights = |parameters: Value, is_disabled: bool| {
+        let mut list = node("list", "OnPoll", parameters);
+        list["data"]["disabled"] = json!(is_disabled);
+        let graph = graph([list, node("start", "OnManual", json!({}))], &[]);
+        let (lowered, diagnostics) = analyse(&graph, &json!({}), &Options::default());
+        let rights = lowered
+            .unwrap_or_else(|| panic!("{diagnostics:?}"))
+            .manifest
+            .rights;
+        (
+            rights.effects.join(" "),
+            rights.hosts.join(" "),
+            rights.connections.join(" "),
+        )
+    };
+    let told = |effects: &str, hosts: &str, connections: &str| {
+        (effects.to_owned(), hosts.to_owned(), connections.to_owned())
+    };
+    let whole = json!({"url": "https://shop.example.com:8443/orders", "connection": "shop"});
+    assert_eq!(
+        rights(whole.clone(), false),
+        told("http", "shop.example.com:8443", "shop")
+    );
+    assert_eq!(
+        rights(json!({"url": "/orders", "connection": "shop"}), false),
+        told("http", "", "shop")
+    );
+    assert_eq!(rights(whole, true), told("", "", ""));
 }

@@ -10,7 +10,6 @@ use std::fmt;
 
 /// Things of one answer.
 const THINGS_MAX: usize = 2_000;
-/// Bytes of a cursor.
 const CURSOR_BYTES_MAX: usize = 2_000;
 
 /// What is wrong with an answer, to be read behind "the answer".

@@ -40,7 +40,7 @@ impl Seen {
         }
     }
 
-    /// To be stored.
+    /// One mark after the other.
     pub fn stored(&self) -> String {
         self.order.concat()
     }

@@ -21,7 +21,7 @@ pub const TOKEN: &str = "_token";
 const BEFORE: &str = "_before";
 /// Bytes of that; the oldest goes first.
 const BEFORE_BYTES_MAX: usize = 32 << 10;
-/// Turns of it.
+/// Messages of it, of both sides.
 const TURNS_MAX: usize = 100;
 
 const SCRIPT: &str = include_str!("chat.js");
