@@ -162,7 +162,7 @@ fn records_are_taken_changed_and_written() {
             r#"{"to": "csv", "from": "jsonLines"}"#,
             "{\"a\":1,\"b\":\"x, y\"}\n{\"b\":null}\n"
         ),
-        "a,b\n1,\"x, y\"\n,null\n"
+        "a,b\n1,\"x, y\"\n,\n"
     );
     assert_eq!(
         written(

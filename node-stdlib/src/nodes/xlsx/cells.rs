@@ -173,7 +173,9 @@ impl Table<'_> {
             object.insert(name.clone(), row.get(index).cloned().unwrap_or(Value::Null));
         }
         for (index, value) in row.into_iter().enumerate().skip(header.len()) {
-            object.insert(letters(index), value);
+            if !matches!(value, Value::Null) {
+                object.insert(letters(index), value);
+            }
         }
         self.rows.push(object.into());
     }
