@@ -20,7 +20,7 @@ use handles::{array, change, make, names_at, object, read, read_both, value};
 use heddle_contract::abi::code;
 use heddle_contract::plan::View;
 use heddle_values::ops;
-use heddle_values::{Array, Object, ObjectMaker, TypeError, Value};
+use heddle_values::{Array, Object, TypeError, Value};
 use host::Host;
 use registers::SITE;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -32,8 +32,6 @@ thread_local! {
     static RUN: Cell<Option<&'static GuestRun>> = const { Cell::new(None) };
     /// Memory that was given out: (address, bytes).
     static RESERVED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
-    /// For object literals, whose names are constants.
-    static OBJECTS: RefCell<ObjectMaker> = RefCell::default();
 }
 
 /// Calls `body` with the run; nothing happens before `start`.
@@ -193,11 +191,9 @@ objects! {
 }
 
 fn object_of(names: i32, items: &[i32]) -> i32 {
-    let properties = names_at(names).iter().zip(items);
+    let properties = names_at(names).zip(items);
     let properties = properties.map(|(name, item)| (name.to_text(), value(*item)));
-    make(Value::Object(
-        OBJECTS.with_borrow_mut(|objects| objects.object(properties)),
-    ))
+    make(Value::Object(Object::of_properties(properties)))
 }
 
 #[unsafe(export_name = "set")]
@@ -236,10 +232,10 @@ extern "C" fn input_path(names: i32) -> i32 {
 
 /// What lies at a path; own properties are followed without counting references.
 fn along(from: &Value, names: i32) -> Result<Value, TypeError> {
-    let mut names = names_at(names).iter();
+    let mut names = names_at(names);
     let mut at = from;
     for name in names.by_ref() {
-        let own = match (at, *name) {
+        let own = match (at, name) {
             (Value::Object(object), Value::String(name)) => object.get_text(name),
             _ => None,
         };

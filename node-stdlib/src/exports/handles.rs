@@ -9,9 +9,16 @@ use std::cell::{Cell, OnceCell, RefCell};
 thread_local! {
     static HANDLES: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
     static CONSTANTS: Cell<Constants> = const { Cell::new(Constants::NONE) };
-    /// The plan's lists of names, each resolved when it is first read.
-    static NAMES: RefCell<Vec<Option<&'static [&'static Value]>>> = const { RefCell::new(Vec::new()) };
+    static NAMES: RefCell<Vec<Names>> = const { RefCell::new(Vec::new()) };
     static JSON: RefCell<JsonTexts> = RefCell::default();
+}
+
+/// What is known of a list of names in the plan.
+#[derive(Clone, Copy)]
+enum Names {
+    Unread,
+    Read,
+    Resolved(&'static [&'static Value]),
 }
 
 /// The plan's constants, each made when it is first read.
@@ -50,25 +57,39 @@ pub(super) fn begin(plan: View<'static>) {
     });
 }
 
-/// Lists of names beyond are of no plan of ours; they read as empty.
+/// Lists of names beyond are never resolved once for all; no plan of ours has so many.
 const LISTS_MAX: usize = 1 << 20;
 
-/// A list of names in the plan, as constants.
-pub(super) fn names_at(names: i32) -> &'static [&'static Value] {
+/// A list of names in the plan, as constants. Resolved once for all when it is read for the second time: in a short run
+/// most are read once.
+pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
     let index = names as u32 as usize;
-    NAMES.with_borrow_mut(|lists| match lists.get(index) {
-        Some(Some(list)) => *list,
-        _ if index >= LISTS_MAX => &[],
-        _ => {
-            if lists.len() <= index {
-                lists.resize(index + 1, None);
-            }
-            let constants = CONSTANTS.get();
-            let names = constants.plan.unwrap_or_default().names(names as u32);
-            let list = names.iter().filter_map(|name| constants.get(name as usize));
-            *lists[index].insert(Vec::leak(list.collect()))
+    let constants = CONSTANTS.get();
+    let read = move || {
+        let list = constants.plan.unwrap_or_default().names(names as u32);
+        list.iter().filter_map(move |name| constants.get(name as usize))
+    };
+    let resolved = NAMES.with_borrow_mut(|lists| match lists.get_mut(index) {
+        Some(Names::Resolved(list)) => Some(*list),
+        Some(seen @ Names::Read) => {
+            let list: &'static [&'static Value] = Vec::leak(read().collect());
+            *seen = Names::Resolved(list);
+            Some(list)
         }
-    })
+        Some(unread @ Names::Unread) => {
+            *unread = Names::Read;
+            None
+        }
+        None if index < LISTS_MAX => {
+            lists.resize(index + 1, Names::Unread);
+            lists[index] = Names::Read;
+            None
+        }
+        None => None,
+    });
+    let unresolved = resolved.is_none().then(read);
+    let resolved = resolved.unwrap_or_default().iter().copied();
+    resolved.chain(unresolved.into_iter().flatten())
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.

@@ -49,8 +49,7 @@ fn write_short_decimal(number: f64, out: &mut String) -> bool {
 
 /// The double nearest to the decimal that a text begins with, and its length: digits, perhaps with a point and a minus.
 /// `None` where there is none, or more digits than a double holds exactly: digits and power of ten must both be exact, so
-/// that the division rounds once. Source: Clinger, "How to Read Floating Point Numbers Accurately"
-/// (1990).
+/// that the division rounds once. Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
 pub(super) fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
     /// A double holds every whole number of so many digits exactly.
     const EXACT_DIGITS_MAX: usize = 15;

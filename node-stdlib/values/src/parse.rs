@@ -3,7 +3,7 @@
 use super::number::short_decimal;
 use super::plain::plain_bytes;
 use super::text::same_bytes;
-use super::{Array, ObjectMaker, Text, Value};
+use super::{Array, Object, ObjectMaker, Text, Value};
 
 /// How deep JSON may nest: what comes from outside, and what leaves a node.
 pub const JSON_DEPTH_MAX: usize = 512;
@@ -44,7 +44,7 @@ pub struct JsonTexts(Scratch);
 impl Default for JsonTexts {
     fn default() -> Self {
         JsonTexts(Scratch {
-            keys: Some(Box::default()),
+            known: Some(Box::default()),
             ..Scratch::default()
         })
     }
@@ -93,8 +93,7 @@ struct Parser<'a> {
 #[derive(Default)]
 struct Scratch {
     /// From the first array on.
-    keys: Option<Box<KeyCache>>,
-    objects: ObjectMaker,
+    known: Option<Box<Known>>,
     /// Of the objects that are open, so that each gets a list of the right size when it closes.
     properties: Vec<(Text, Value)>,
     /// Of the arrays that are open, likewise.
@@ -149,12 +148,15 @@ impl Parser<'_> {
         }
         self.depth_left += 1;
         let properties = self.scratch.properties.drain(first..);
-        Ok(Value::Object(self.scratch.objects.object(properties)))
+        Ok(Value::Object(match &mut self.scratch.known {
+            Some(known) => known.objects.object(properties),
+            None => Object::of_properties(properties),
+        }))
     }
 
     fn array(&mut self) -> Parsed<Value> {
         self.enter()?;
-        self.scratch.keys.get_or_insert_default();
+        self.scratch.known.get_or_insert_default();
         let first = self.scratch.elements.len();
         if !self.eat(b']') {
             loop {
@@ -254,8 +256,8 @@ impl Parser<'_> {
     /// The rest of a property name; within arrays, those that came before are shared.
     fn key(&mut self) -> Parsed<Text> {
         let start = self.at;
-        if let Some(keys) = &mut self.scratch.keys
-            && let Some((name, length)) = keys.expected(self.bytes.get(start..).unwrap_or_default())
+        if let Some(known) = &mut self.scratch.known
+            && let Some((name, length)) = known.names.expected(self.bytes.get(start..).unwrap_or_default())
         {
             self.at += length + 1;
             return Ok(name);
@@ -264,8 +266,8 @@ impl Parser<'_> {
         if self.peek() == Some(b'"') {
             let name = &self.source[start..self.at];
             self.at += 1;
-            return Ok(match &mut self.scratch.keys {
-                Some(keys) => keys.text(name),
+            return Ok(match &mut self.scratch.known {
+                Some(known) => known.names.text(name),
                 None => name.into(),
             });
         }
@@ -410,7 +412,15 @@ impl Parser<'_> {
     }
 }
 
+/// What is remembered within arrays, whose objects are alike.
+#[derive(Default)]
+struct Known {
+    names: KeyCache,
+    objects: ObjectMaker,
+}
+
 /// Names seen lately, so that an array of objects of one kind holds each name once.
+#[derive(Default)]
 struct KeyCache {
     names: [Option<Text>; KEYS],
     /// Where the name is that came after each last time: objects of one kind have their names in one order.
@@ -418,18 +428,10 @@ struct KeyCache {
     last: u8,
 }
 
-/// Places are bytes.
-const KEYS: usize = 128;
-
-impl Default for KeyCache {
-    fn default() -> Self {
-        KeyCache {
-            names: [const { None }; KEYS],
-            next: [0; KEYS],
-            last: 0,
-        }
-    }
-}
+/// Few, since a short text pays for all of them. Places are bytes.
+const KEYS: usize = 32;
+/// So many places are looked at for a name.
+const PROBES: usize = 4;
 
 impl KeyCache {
     /// The name that is expected, if the text goes on with it and a quote; also its length.
@@ -446,11 +448,12 @@ impl KeyCache {
     }
 
     fn text(&mut self, name: &str) -> Text {
+        let edge = |byte: Option<&u8>| usize::from(*byte.unwrap_or(&0));
         let bytes = name.as_bytes();
-        let byte = |at: usize| usize::from(bytes.get(at).copied().unwrap_or(0));
-        let mixed =
-            bytes.len() * 31 + byte(0) * 7 + byte(bytes.len() / 2) * 5 + byte(bytes.len().wrapping_sub(1));
-        let place = mixed % KEYS;
+        let home = bytes.len() * 7 + edge(bytes.first()) * 3 + edge(bytes.last());
+        let fits = |place: &usize| self.names[*place].as_ref().is_none_or(|text| text.is_name(name));
+        let mut places = (home..home + PROBES).map(|place| place % KEYS);
+        let place = places.find(fits).unwrap_or(home % KEYS);
         self.next[usize::from(self.last) % KEYS] = place as u8;
         self.last = place as u8;
         let slot = &mut self.names[place];

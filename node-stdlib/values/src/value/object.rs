@@ -68,6 +68,25 @@ impl Object {
         }))
     }
 
+    /// Of properties in the order in which they were written. Of those with the same name the last one counts, in the
+    /// place of the first.
+    pub fn of_properties(properties: impl Iterator<Item = (Text, Value)>) -> Self {
+        let named: Vec<(Text, Value)> = properties.collect();
+        match named.len() <= INDEX_FROM && are_plain_names(&named) {
+            true => Object::of_plain(named),
+            false => named.into_iter().collect(),
+        }
+    }
+
+    fn of_plain(named: Vec<(Text, Value)>) -> Self {
+        let facts = Facts::of(named.iter().map(|(_, value)| value));
+        Object(Rc::new(Inner {
+            named,
+            facts,
+            ..Inner::default()
+        }))
+    }
+
     /// Another object with the same properties, which a clone is not.
     pub fn copy(&self) -> Self {
         Object(Rc::new((*self.0).clone()))
@@ -186,8 +205,7 @@ impl Object {
     }
 }
 
-/// Makes objects of properties in the order in which they were written. Of those with the same name the last one counts,
-/// in the place of the first.
+/// Makes objects as [`Object::of_properties`] does.
 ///
 /// Whether names can be an object's list as they are is looked up once for objects of one kind that follow each other and
 /// share their names: it remembers the last list of each length.
@@ -200,15 +218,10 @@ impl ObjectMaker {
     /// An object of these properties.
     pub fn object(&mut self, properties: impl Iterator<Item = (Text, Value)>) -> Object {
         let named: Vec<(Text, Value)> = properties.collect();
-        if !self.knows(&named) {
-            return named.into_iter().collect();
+        match self.knows(&named) {
+            true => Object::of_plain(named),
+            false => named.into_iter().collect(),
         }
-        let facts = Facts::of(named.iter().map(|(_, value)| value));
-        Object(Rc::new(Inner {
-            named,
-            facts,
-            ..Inner::default()
-        }))
     }
 
     fn knows(&mut self, named: &[(Text, Value)]) -> bool {
