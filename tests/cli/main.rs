@@ -20,3 +20,4 @@ mod import_n8n;
 mod needs;
 mod outside;
 mod running;
+mod testing;
