@@ -1,6 +1,7 @@
 //! The command line: the commands, and how their failures are reported to people, programs and shells.
 
 mod backup;
+mod case;
 mod compile;
 mod connections;
 mod data_dir;
@@ -24,10 +25,12 @@ mod remote;
 mod report;
 mod restore;
 mod run;
+mod schema;
 mod serve;
 mod settings;
 mod starts;
 mod tenants;
+mod testing;
 mod trace;
 mod user;
 mod validate;
@@ -99,8 +102,12 @@ enum Command {
     Tap(remote::TapArgs),
     /// Print where the console shows a pattern or the workspace.
     Open(remote::OpenArgs),
+    /// Run the tests beside this directory's patterns, here, without anything reaching outside.
+    Test(Box<testing::TestArgs>),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
+    /// Print the JSON Schema of files with patterns, by which editors check and complete them.
+    Schema,
     /// Print the API's description as OpenAPI 3.1, as a server gives it at /api/openapi.json.
     Openapi,
     /// Register, promote and list users, on the server's own machine.
@@ -152,7 +159,9 @@ pub fn main() -> ExitCode {
         Command::Logs(args) => (remote::logs(args), args.json),
         Command::Tap(args) => (remote::tap(args), false),
         Command::Open(args) => (remote::open(args), false),
+        Command::Test(args) => (testing::test(args), args.json),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
+        Command::Schema => (schema::schema(), false),
         Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),
         Command::Tenants(args) => (tenants::tenants(args), args.json),

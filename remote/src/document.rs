@@ -70,10 +70,15 @@ impl Document {
 
     /// A digest by which two documents are equal if they say the same, in hexadecimal.
     pub fn digest(&self) -> String {
-        let mut digest = Sha256::new();
-        feed(&mut digest, &self.whole());
-        hex::encode(digest.finalize())
+        digest(&self.whole())
     }
+}
+
+/// A digest by which two values are equal if they say the same, in hexadecimal.
+pub fn digest(value: &Value) -> String {
+    let mut digest = Sha256::new();
+    feed(&mut digest, value);
+    hex::encode(digest.finalize())
 }
 
 /// The order of an object's members means nothing.

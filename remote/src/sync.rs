@@ -56,6 +56,8 @@ pub enum Done {
     Created,
     /// It is on the server, as this version.
     Pushed(i64),
+    /// It is on the server; of what has no versions.
+    Stored,
     /// It is deleted on the server.
     Deleted,
     /// Nothing was done, since people have to decide; with the reason.
@@ -213,12 +215,14 @@ impl Pattern {
 }
 
 fn in_step(directory: &mut Directory, name: &str, id: &str, fetched: &Fetched) {
-    directory.keep_base(id, &fetched.document);
+    directory.keep_base(id, &fetched.document.whole());
+    let before = directory.locked.remove(name);
     let locked = Locked {
         id: id.to_owned(),
         version: fetched.version,
         updated_at: fetched.updated_at.clone(),
         sha256: fetched.document.digest(),
+        tests: before.map(|before| before.tests).unwrap_or_default(),
     };
     directory.locked.insert(name.to_owned(), locked);
 }

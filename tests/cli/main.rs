@@ -21,3 +21,4 @@ mod needs;
 mod operations;
 mod outside;
 mod running;
+mod testing;

@@ -226,7 +226,7 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
 }
 
 /// `$XDG_CACHE_HOME/heddle`, or `~/.cache/heddle`.
-fn user_cache_dir() -> Option<PathBuf> {
+pub fn user_cache_dir() -> Option<PathBuf> {
     let absolute = |name| {
         env::var_os(name)
             .map(PathBuf::from)

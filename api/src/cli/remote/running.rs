@@ -93,7 +93,7 @@ pub struct OpenArgs {
 }
 
 /// The id of a pattern that both sides know.
-fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str, Failure> {
+pub(super) fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str, Failure> {
     let name = pattern_name(name);
     let locked = directory.locked.get(name).ok_or_else(|| {
         Failure::usage(format!(
@@ -264,8 +264,9 @@ fn run_line(run: &Value) -> String {
         None => String::new(),
     };
     format!(
-        "{}  {:10} {:>9}  {}{error}",
+        "{}  {}  {:10} {:>9}  {}{error}",
         text("startedAt"),
+        text("id"),
         text("status"),
         took,
         text("patternName")
