@@ -12,7 +12,8 @@ export default defineConfig<object, PerWorker>({
   retries: 0,
   // Slow machines are no failures.
   timeout: 120_000,
-  expect: { timeout: 15_000 },
+  // Longer than what screens ask for again by themselves takes to come round.
+  expect: { timeout: 40_000 },
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
   use: {

@@ -34,7 +34,7 @@ test('what waits is listed, and approved by name', async ({ page, account }) => 
   });
 
   const list = page.getByRole('list', { name: 'Waiting for an answer' });
-  await expect(list.getByRole('heading', { name: 'May Ann travel?' })).toBeVisible({ timeout: 15_000 });
+  await expect(list.getByRole('heading', { name: 'May Ann travel?' })).toBeVisible();
   await expect(list.getByText('Up to 500 are fine.')).toBeVisible();
   await accessible(page);
   await list.getByRole('button', { name: 'Approve “May Ann travel?”' }).click();

@@ -4,10 +4,13 @@ test('an owner reads who changed what, filters it, and takes it along', async ({
   await page.goto(`/w/${account.workspace}/settings`);
   await page.getByLabel('Name').fill('Weaving mill');
   await page.getByRole('button', { name: 'Rename' }).click();
+  // Leaving the page at once would take the request with it.
+  await expect(page.getByText('Renamed the workspace.')).toBeVisible();
   await page.goto(`/w/${account.workspace}/keys`);
   await page.getByRole('button', { name: 'New key' }).first().click();
   await page.getByRole('dialog').getByLabel('Name').fill('of CI');
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  await expect(page.getByRole('dialog').getByText(/^hdl_/)).toBeVisible();
 
   await page.goto(`/w/${account.workspace}/settings`);
   await page.getByRole('main').locator('a[href$="/audit"]').click();

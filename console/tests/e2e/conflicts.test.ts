@@ -109,7 +109,7 @@ test('a draft of an older version shows its conflicts, and undoing takes the joi
   await page.getByRole('application').focus();
   await page.keyboard.press('Control+z');
   await expect(page.getByRole('button', { name: /^Conflicts/ })).toBeHidden();
-  await expect(page.getByText('saved version 2; this is 1')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText('saved version 2; this is 1')).toBeVisible();
   await page.keyboard.press('Control+Shift+z');
   await expect(page.getByRole('button', { name: /^Conflicts/ })).toBeVisible();
   await page.getByRole('application').focus();

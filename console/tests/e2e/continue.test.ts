@@ -109,7 +109,7 @@ test('two who edit one pattern see each other, and what the other has saved', as
   await second.keyboard.press('Enter');
   await second.keyboard.press('Control+s');
   await expect(second.getByText('Saved as 2')).toBeVisible();
-  await expect(page.getByText('saved version 2')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText('saved version 2')).toBeVisible();
   await accessible(page);
   await page.getByRole('button', { name: 'Show it' }).click();
   await expect(page.locator('.card')).toHaveCount(1);

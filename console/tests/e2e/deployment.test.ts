@@ -17,7 +17,7 @@ test('a deployment shows its events as they come, is paused and resumed', async 
   await page.getByRole('link', { name: 'Webhook log' }).click();
   await expect(page.getByRole('row').filter({ hasText: 'Accepted' })).toBeVisible();
   await send({ ...orders, secret: 'wrong' }, ORDER);
-  await expect(page.getByRole('row').filter({ hasText: 'Wrong signature' })).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByRole('row').filter({ hasText: 'Wrong signature' })).toBeVisible();
 });
 
 test('a secret is shown on demand, and replaced', async ({ page, account }) => {

@@ -24,6 +24,7 @@ test('a pattern is deployed beside production, and promoted', async ({ page, acc
   await accessible(page);
   await sheet.getByRole('button', { name: 'Deploy', exact: true }).click();
   await expect(page.getByText('Version 2 is deployed.')).toBeVisible();
+  await expect(sheet).toBeHidden();
   const places = async () =>
     (await call<Listed>(page, 'GET', `${path}/deployments`)).data.map(
       (each) => `${each.environmentName} ${each.versionNumber}`,

@@ -105,6 +105,8 @@ export const test = base.extend<PerTest, PerWorker>({
   context: async ({ context, watched }, use) => {
     await watched(context);
     await use(context);
+    // Requests that a test holds up or refuses may be under way when it ends.
+    await context.unrouteAll({ behavior: 'ignoreErrors' });
   },
   page: async ({ page }, use, info) => {
     await use(page);

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -51,14 +51,20 @@ export const onPostgres = (database: string): Record<string, string> => ({
   HEDDLE_JWT_SECRET: randomBytes(32).toString('base64'),
 });
 
+/** Below those that systems give to connections and to whoever asks for any port, which could take a free one before its server does. */
+const PORTS = { from: 15_000, to: 30_000 };
+
 /** A port that nobody has, for a server that must know its own address before it starts. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    const server = createServer();
+    const isFree = new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (await isFree) return port;
+  }
 }
 
 /** The address that the server prints once it listens. */
