@@ -17,6 +17,10 @@ async function pick(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
+/** Laid out by a worker: what is saved before would be another graph. */
+const tidied = (page: Page) =>
+  expect(page.locator('[aria-live=polite]', { hasText: /^Tid/ }).first()).toBeAttached();
+
 /** Adds a node after the one that is focused. */
 async function add(page: Page, type: string, name: string): Promise<void> {
   await page.keyboard.press('n');
@@ -69,6 +73,7 @@ test('order routing is drawn, tested and deployed by keyboard alone', async ({ p
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Shift+T');
+  await tidied(page);
   await accessible(page);
 
   await page.keyboard.press('Control+Enter');

@@ -105,8 +105,10 @@ export const test = base.extend<PerTest, PerWorker>({
   context: async ({ context, watched }, use) => {
     await watched(context);
     await use(context);
-    // Requests that a test holds up or refuses may be under way when it ends.
-    await context.unrouteAll({ behavior: 'ignoreErrors' });
+    // Requests that a test holds up or refuses may be under way when it ends. A page that has crashed has none.
+    await context.unrouteAll({ behavior: 'ignoreErrors' }).catch((error: Error) => {
+      if (!error.message.includes('Target crashed')) throw error;
+    });
   },
   page: async ({ page }, use, info) => {
     await use(page);

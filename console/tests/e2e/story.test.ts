@@ -206,7 +206,7 @@ test('a stranger registers, draws order routing by mouse, sends it orders, mends
 
   // A test of its event, which expects the failure; then the node is mended with that event at hand.
   await page.getByRole('button', { name: 'Make a test' }).click();
-  await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeVisible();
+  await expect(page.getByText(/^Made the test/)).toBeVisible();
   await page.getByRole('link', { name: 'Fix' }).click();
   await expect(page.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
   await drawing.write('Large order?', '{{ ($input?.total ?? 0) > 100 }}');
