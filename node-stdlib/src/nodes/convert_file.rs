@@ -5,6 +5,7 @@
 //! once more what it had written. What is kept is the file that came of it.
 
 mod array;
+mod format;
 mod lines;
 mod reading;
 mod writing;
@@ -15,6 +16,7 @@ use super::parameters::{array, boolean, choice, given, holds, integer, mismatch,
 use super::text::value_or_input;
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome, Step, Stepping};
+use format::Format;
 use heddle_contract::abi::code;
 use heddle_values::{Object, Text, Value};
 use reading::Reader;
@@ -24,62 +26,7 @@ use writing::Writer;
 const PIECE: &str = "file-piece";
 /// As much is written at once, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
-/// Larger records are refused, in bytes: one has to be in memory whole.
-const RECORD_BYTES_MAX: usize = 4 << 20;
 const COUNT_MAX: i64 = 1_000_000_000;
-
-/// How records are written in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Csv,
-    JsonLines,
-    Json,
-}
-
-impl Format {
-    const NAMES: &[&str] = &["csv", "jsonLines", "json"];
-
-    fn of(name: &str) -> Self {
-        match name {
-            "csv" => Format::Csv,
-            "json" => Format::Json,
-            _ => Format::JsonLines,
-        }
-    }
-
-    /// As a file's name or type tell.
-    fn guess(name: &str, media_type: &str) -> Option<Self> {
-        let ending = name
-            .rsplit_once('.')
-            .map(|(_, ending)| ending.to_ascii_lowercase());
-        let media_type = media_type.split(';').next().unwrap_or_default().trim();
-        match (ending.as_deref(), media_type) {
-            (Some("csv" | "tsv"), _) => Some(Format::Csv),
-            (Some("jsonl" | "ndjson"), _) => Some(Format::JsonLines),
-            (Some("json"), _) => Some(Format::Json),
-            (_, "text/csv") => Some(Format::Csv),
-            (_, "application/x-ndjson" | "application/jsonl") => Some(Format::JsonLines),
-            (_, "application/json") => Some(Format::Json),
-            _ => None,
-        }
-    }
-
-    fn ending(self) -> &'static str {
-        match self {
-            Format::Csv => "csv",
-            Format::JsonLines => "jsonl",
-            Format::Json => "json",
-        }
-    }
-
-    fn media_type(self) -> &'static str {
-        match self {
-            Format::Csv => "text/csv; charset=utf-8",
-            Format::JsonLines => "application/x-ndjson",
-            Format::Json => "application/json",
-        }
-    }
-}
 
 /// Begins with the first piece, or with the elements of a list.
 pub fn convert_file(parameters: &Object, context: &mut dyn Context) -> NodeResult {

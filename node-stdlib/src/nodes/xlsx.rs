@@ -5,6 +5,7 @@
 
 mod cells;
 mod events;
+mod failure;
 mod numbers;
 mod workbook;
 
@@ -13,11 +14,12 @@ use super::parameters::{boolean, given, integer, mismatch};
 use super::text::value_or_input;
 use super::zip::archive::{Entry, HEADER_BYTES};
 use super::zip::open::{Opened, Opening};
+use super::zip::shared::{PIECE, asked};
 use super::zip::unpack::Unpacking;
-use super::zip::{PIECE, asked};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome, Stepping};
 use cells::Options;
+use failure::broken;
 use heddle_contract::abi::code;
 use heddle_values::{Object, Value};
 use std::collections::VecDeque;
@@ -220,11 +222,4 @@ impl Stepping for Reading {
         self.archive.source.fill(self.asked_at, &result)?;
         self.proceed()
     }
-}
-
-fn broken(what: &str) -> Failure {
-    Failure::new(
-        code::PARSE,
-        format!("This is no workbook that can be read: {what}."),
-    )
 }

@@ -10,23 +10,16 @@ mod make;
 pub(super) mod open;
 mod path;
 mod read;
+pub(super) mod shared;
 pub(super) mod source;
 pub(super) mod unpack;
 
 use super::file::file_value;
 use super::parameters::{array, choice, given, integer, text};
 use super::text::value_or_input;
-use crate::failure::Failure;
-use crate::node::{Context, NodeResult, Outcome, Step, Stepping};
-use heddle_contract::abi::code;
+use crate::node::{Context, NodeResult};
 use heddle_values::{Object, Text, Value};
 
-/// The effect that reads or writes a part of a file.
-pub(super) const PIECE: &str = "file-piece";
-/// As much is read or written at once, in bytes.
-const PIECE_BYTES: usize = 1 << 20;
-/// Entries of an archive.
-const ENTRIES_MAX: usize = 10_000;
 /// Bytes of all files of an archive, unless `maxBytes` says otherwise, and the most that it can say.
 const BYTES: i64 = 1 << 30;
 const BYTES_MAX: i64 = 1 << 40;
@@ -51,32 +44,4 @@ pub fn zip(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         bytes_max: integer(parameters, "maxBytes", 1, BYTES_MAX)?.unwrap_or(BYTES) as u64,
     };
     read::begin(file, wanted, context)
-}
-
-/// Asks for something, and goes on with what comes of it.
-pub(super) fn asked(kind: &'static str, request: Object, step: Box<dyn Stepping>) -> NodeResult {
-    Ok(Outcome::Step {
-        kind,
-        request: Value::Object(request),
-        step: Step(step),
-    })
-}
-
-/// The file is no archive, or one that can't be read.
-fn broken(what: impl std::fmt::Display) -> Failure {
-    Failure::new(
-        code::PARSE,
-        format!("This is no ZIP archive that can be read: {what}."),
-    )
-}
-
-/// The request that writes a piece of a file, or that makes a file of what is written.
-fn sink_request(operation: &str, sink: &str, at: u64, (name, media_type): (&str, &str)) -> Object {
-    Object::from_iter([
-        ("operation", Value::from(operation)),
-        ("sink", Value::from(sink)),
-        ("at", Value::Number(at as f64)),
-        ("name", Value::from(name)),
-        ("type", Value::from(media_type)),
-    ])
 }

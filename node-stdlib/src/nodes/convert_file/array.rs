@@ -1,7 +1,6 @@
 //! A JSON array whose elements are records: where each of them begins and ends, without reading the whole.
 
-use super::RECORD_BYTES_MAX;
-use super::reading::Take;
+use super::format::{RECORD_BYTES_MAX, Take};
 use crate::failure::{Failure, unreadable};
 use heddle_contract::abi::code;
 use heddle_values::{JSON_DEPTH_MAX, parse_json};

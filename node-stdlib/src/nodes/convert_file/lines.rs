@@ -1,7 +1,6 @@
 //! JSON lines: a value in each line.
 
-use super::RECORD_BYTES_MAX;
-use super::reading::Take;
+use super::format::{RECORD_BYTES_MAX, Take};
 use crate::failure::{Failure, unreadable};
 use heddle_contract::abi::code;
 use heddle_values::{JSON_DEPTH_MAX, parse_json};

@@ -2,14 +2,11 @@
 
 use super::super::csv::{Record, Rows, row};
 use super::array::Elements;
+use super::format::{Format, RECORD_BYTES_MAX, Take};
 use super::lines::Lines;
-use super::{Format, RECORD_BYTES_MAX};
 use crate::failure::Failure;
 use heddle_contract::abi::code;
 use heddle_values::{Text, Value};
-
-/// Takes a record; `false`: no more are wanted.
-pub(super) type Take<'a> = &'a mut dyn FnMut(Value) -> Result<bool, Failure>;
 
 /// Reads records from pieces.
 pub(super) struct Reader {

@@ -1,7 +1,7 @@
 //! Records to the text of a file.
 
 use super::super::csv::write_row;
-use super::Format;
+use super::format::Format;
 use crate::failure::Failure;
 use heddle_contract::abi::code;
 use heddle_values::{Text, Value};

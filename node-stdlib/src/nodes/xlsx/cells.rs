@@ -1,7 +1,7 @@
 //! The rows of a sheet.
 
-use super::broken;
 use super::events::{Seen, attribute, walk};
+use super::failure::broken;
 use super::numbers::{Shown, time};
 use crate::failure::Failure;
 use heddle_contract::abi::code;

@@ -1,6 +1,6 @@
 //! The XML of a workbook as a sequence of events, names without their prefixes.
 
-use super::broken;
+use super::failure::broken;
 use crate::failure::Failure;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};

@@ -1,7 +1,7 @@
 //! What a workbook says of its sheets, and what they share: texts, and how cells are shown.
 
-use super::broken;
 use super::events::{Seen, attribute, walk};
+use super::failure::broken;
 use super::numbers::{Shown, built_in, custom};
 use crate::failure::Failure;
 use heddle_values::Text;

@@ -1,7 +1,7 @@
 //! The structures of an archive (PKWARE's APPNOTE 6.3), as far as they say where its files are.
 
 use super::path::{checked, decoded};
-use super::{ENTRIES_MAX, broken};
+use super::shared::{ENTRIES_MAX, broken};
 use crate::failure::Failure;
 use heddle_contract::abi::code;
 

@@ -1,7 +1,7 @@
 //! Opening an archive: from its end to its directory.
 
 use super::archive::{self, Directory, Entry, LARGE_BYTES, TAIL_BYTES, Tail};
-use super::broken;
+use super::shared::broken;
 use super::source::Source;
 use crate::failure::Failure;
 use heddle_values::Value;

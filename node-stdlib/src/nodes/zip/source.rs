@@ -1,7 +1,7 @@
 //! The bytes of a file that the host has, of which one piece is in memory.
 
 use super::super::file::FILE;
-use super::PIECE_BYTES;
+use super::shared::PIECE_BYTES;
 use crate::failure::Failure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,8 +1,8 @@
 //! One file of an archive, while it is unpacked.
 
-use super::PIECE_BYTES;
 use super::archive::Entry;
 use super::checksum::Checksum;
+use super::shared::PIECE_BYTES;
 use crate::failure::Failure;
 use heddle_contract::abi::code;
 use miniz_oxide::inflate::stream::{InflateState, inflate};
