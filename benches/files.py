@@ -107,6 +107,8 @@ class Service:
             "HEDDLE_LISTEN": "127.0.0.1:0",
             "HEDDLE_EGRESS_ALLOW": "127.0.0.0/8",
             "HEDDLE_RUN_MEMORY": "64MiB",
+            # The default is not enough for 100 MB of records.
+            "HEDDLE_RUN_FUEL": "100000000000",
             "HEDDLE_WRITE_RATE_LIMIT": "0",
         }
         command = [os.path.abspath(program), "serve"]
@@ -126,7 +128,7 @@ class Service:
         return deployed["data"]["deploymentId"]
 
     def run(self, deployment, event):
-        ended = call(self.base, "POST", f"/api/deployments/{deployment}/execute?wait=true", self.token, event)["data"]
+        ended = call(self.base, "POST", f"/api/deployments/{deployment}/execute?wait=true", self.token, {"eventData": event})["data"]
         if ended["status"] != "completed":
             sys.exit(f"the run failed: {ended}")
         return ended
