@@ -52,7 +52,7 @@ pub(crate) fn uses_files(source: &str) -> bool {
                 && after.is_some_and(|after| after.trim_start().starts_with('('))
         })
     };
-    source.contains("File") || ["text", "json", "arrayBuffer", "bytes"].into_iter().any(calls)
+    source.contains("new File") || ["text", "json", "arrayBuffer", "bytes"].into_iter().any(calls)
 }
 
 fn parsed(source: &str) -> Vec<Diagnostic> {

@@ -5,7 +5,7 @@ use crate::check::level::Spot;
 use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
-use heddle_catalogue::{Content, NodeType, Schema};
+use heddle_catalogue::{Content, FILES_IN_CODE, NodeType, Schema};
 use heddle_contract::manifest::{Component, Rights};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -108,8 +108,9 @@ impl Collector {
                 self.hosts.insert(ANY.to_owned());
             }
             if code::uses_files(source) {
-                self.add_effect("file");
-                self.add_effect("file-piece");
+                for kind in FILES_IN_CODE {
+                    self.add_effect(kind);
+                }
             }
         }
     }

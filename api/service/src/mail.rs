@@ -4,6 +4,7 @@
 mod event;
 mod files;
 mod parts;
+mod reading;
 pub mod smtp;
 
 use crate::Service;
@@ -17,19 +18,16 @@ use heddle_store::endpoints::{self, MailboxRow};
 use mail_parser::{Address, Message};
 use parts::Parts;
 pub use parts::Refused;
+use reading::aside;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Maximum number of recipients of one message; further ones are ignored.
 pub const RECIPIENTS_MAX: usize = 100;
 /// Bytes of a message.
 pub const BYTES_MAX: usize = 10 << 20;
-
-/// Messages that are read at one time, each of which takes several times its size.
-static READERS: Semaphore = Semaphore::const_new(4);
 
 /// An address under which a node is reached.
 pub fn address(domain: &str, mailbox: &str) -> String {
@@ -170,22 +168,6 @@ fn stores_files(active: &ActiveDeployment, node_id: &str) -> bool {
     let trigger = triggers.find(|trigger| trigger.node_id == node_id);
     let files = trigger.and_then(|trigger| trigger.parameters.get("files"));
     files.and_then(serde_json::Value::as_bool).unwrap_or_default()
-}
-
-/// Reads a message outside the async threads.
-async fn aside<T: Send + 'static>(
-    raw: &Bytes,
-    read: impl FnOnce(&[u8]) -> Result<T, Refused> + Send + 'static,
-) -> Result<T, ServiceError> {
-    // Never closed, so there is always a permit to wait for.
-    let _permit = READERS.acquire().await;
-    let raw = raw.clone();
-    let done = tokio::task::spawn_blocking(move || read(&raw)).await;
-    let done = done.map_err(|error| {
-        tracing::error!(%error, "Can't read a message");
-        Code::Internal.with("The message could not be read.")
-    })?;
-    done.map_err(|refused| Code::Validation.with(format!("The message was rejected: {refused}.")))
 }
 
 /// What the transport added of the recipient comes before what the sender wrote.

@@ -7,6 +7,9 @@ use crate::node_type::{Category, Example, NodeType, Parameter, Schema};
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[JAVASCRIPT];
 
+/// The kinds of effects by which code reads files and makes them.
+pub const FILES_IN_CODE: &[&str] = &["file", "file-piece"];
+
 /// Definitions of kind `javascript` execute it too.
 pub const JAVASCRIPT: NodeType = NodeType {
     needs_engine: true,

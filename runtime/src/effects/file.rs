@@ -5,14 +5,14 @@
 //! type}` makes a file of what was written with [`super::FilePiece`].
 
 use super::effect::Effect;
-use super::file_piece::{OpenSinks, Place};
 use super::handles::Bounds;
 use super::progress::EffectResult;
 use super::requests::read;
-use crate::files::{FileFailure, FileValue, Files};
+use super::sinks::{OpenSinks, Place};
+use super::stored_file::{Form, failed, shown, stored};
+use crate::files::{FileValue, Files};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use futures_util::StreamExt;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::Deserialize;
@@ -44,14 +44,6 @@ enum Request {
         media_type: String,
     },
     Finish(Place),
-}
-
-#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Form {
-    #[default]
-    Text,
-    Base64,
 }
 
 impl Effect for File {
@@ -103,14 +95,6 @@ async fn read_or_make(
         } => make(&*files, (text, base64), &name, &media_type).await,
         Request::Finish(place) => shown(sinks.finish(&*files, &place).await?),
     }
-}
-
-/// The failure of a node, from that of a file.
-pub(super) fn failed(failure: &FileFailure) -> EffectError {
-    if let FileFailure::Unavailable(error) = failure {
-        tracing::warn!(%error, "A file of a run can't be read or written");
-    }
-    EffectError::new(failure.code(), failure.to_string())
 }
 
 async fn content(
@@ -193,18 +177,4 @@ async fn make(
         _ => return Err(EffectError::parameter("Give either `text` or `base64`.")),
     };
     stored(files, bytes, name, media_type).await
-}
-
-/// A file of these bytes, as a value.
-pub(super) async fn stored(files: &dyn Files, bytes: Vec<u8>, name: &str, media_type: &str) -> EffectResult {
-    let made = async {
-        let mut sink = files.create(name, media_type).await?;
-        sink.write(Bytes::from(bytes)).await?;
-        sink.finish().await
-    };
-    shown(made.await.map_err(|failure| failed(&failure))?)
-}
-
-fn shown(value: FileValue) -> EffectResult {
-    serde_json::to_value(value).map_err(|error| EffectError::parameter(error.to_string()))
 }

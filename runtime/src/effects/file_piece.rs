@@ -8,10 +8,11 @@
 //! Results are not kept: files don't change, and a node that goes on after a crash writes the same once more.
 
 use super::effect::Effect;
-use super::file::{Form, failed};
 use super::progress::EffectResult;
 use super::requests::read;
-use crate::files::{FileSink, FileValue, Files};
+use super::sinks::{OpenSinks, Place, whole};
+use super::stored_file::{Form, failed};
+use crate::files::{FileValue, Files};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -19,14 +20,10 @@ use futures_util::StreamExt;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Bytes that are read at once.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Files that a run writes at a time: each holds a part of a file in the service's memory.
-const SINKS_MAX: usize = 8;
 
 /// Reads and writes pieces of files.
 pub struct FilePiece;
@@ -47,77 +44,6 @@ enum Request {
         text: Option<String>,
         base64: Option<String>,
     },
-}
-
-/// Where a node is in a file that it writes.
-#[derive(Deserialize)]
-pub(super) struct Place {
-    sink: String,
-    at: f64,
-    name: String,
-    #[serde(rename = "type")]
-    media_type: String,
-}
-
-/// The files that a run is writing. Dropping it gives them up.
-#[derive(Clone, Default)]
-pub struct OpenSinks(Arc<Mutex<HashMap<String, Open>>>);
-
-struct Open {
-    sink: Box<dyn FileSink>,
-    written: u64,
-}
-
-impl fmt::Debug for OpenSinks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OpenSinks")
-    }
-}
-
-impl OpenSinks {
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes out what is written at this place, or begins it.
-    async fn at(&self, files: &dyn Files, place: &Place) -> Result<Open, EffectError> {
-        let found = self.open().remove(&place.sink);
-        let at = whole(place.at);
-        if at > 0 {
-            let found = found.filter(|open| open.written == at);
-            return found.ok_or_else(|| {
-                let message = "The file that the node was writing is gone: the node has to begin again.";
-                EffectError::new(EffectCode::Unavailable, message)
-            });
-        }
-        // What an attempt before has left is given up first.
-        drop(found);
-        if self.open().len() >= SINKS_MAX {
-            let message = format!("A run writes at most {SINKS_MAX} files at a time.");
-            return Err(EffectError::new(EffectCode::FileLimit, message));
-        }
-        let sink = files.create(&place.name, &place.media_type).await;
-        Ok(Open {
-            sink: sink.map_err(|failure| failed(&failure))?,
-            written: 0,
-        })
-    }
-
-    /// Drops what is written: the run has the file that a former execution has made of it.
-    pub(super) fn give_up(&self, place: &Place) {
-        self.open().remove(&place.sink);
-    }
-
-    /// Makes a file of what is written.
-    pub(super) async fn finish(&self, files: &dyn Files, place: &Place) -> Result<FileValue, EffectError> {
-        let open = self.at(files, place).await?;
-        let made = open.sink.finish().await;
-        made.map_err(|failure| failed(&failure))
-    }
-}
-
-fn whole(number: f64) -> u64 {
-    number.clamp(0.0, 1e15) as u64
 }
 
 impl Effect for FilePiece {
@@ -160,11 +86,7 @@ async fn read_or_write(request: Value, (files, sinks): <FilePiece as Effect>::Ne
                     .map_err(|error| EffectError::parameter(error.to_string()))?,
                 _ => return Err(EffectError::parameter("Give either `text` or `base64`.")),
             };
-            let mut open = sinks.at(&*files, &place).await?;
-            open.written += bytes.len() as u64;
-            let written = open.sink.write(Bytes::from(bytes)).await;
-            written.map_err(|failure| failed(&failure))?;
-            sinks.open().insert(place.sink, open);
+            sinks.write(&*files, place, Bytes::from(bytes)).await?;
             Ok(Value::Null)
         }
     }

@@ -1,10 +1,10 @@
 //! Maps a run's resources to what an effect declares to need; this is the only place that knows both.
 
 use super::calls::{CallContext, Calls};
-use super::file_piece::OpenSinks;
 use super::handles::{
     Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Parking, References, Signals,
 };
+use super::sinks::OpenSinks;
 use crate::connections::Granted;
 use crate::files::Files;
 use crate::key_values::KeyValues;

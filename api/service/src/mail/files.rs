@@ -1,8 +1,8 @@
 //! A message whose attachments are stored as files of the run that it starts.
 
-use super::Refused;
 use super::event::{About, about, without_attachments};
-use super::parts::{Part, Parts};
+use super::parts::{Part, Parts, Refused};
+use super::reading::aside;
 use bytes::Bytes;
 use heddle_execution::FileService;
 use heddle_model::error::ServiceError;
@@ -29,7 +29,7 @@ pub(super) async fn stored(
     files: &FileService,
     (tenant, run): (Tenant, RunId),
 ) -> Result<Box<RawValue>, ServiceError> {
-    let (mut event, attached) = super::aside(raw, taken_apart).await?;
+    let (mut event, attached) = aside(raw, taken_apart).await?;
     let mut attachments = Vec::new();
     for one in attached {
         let about = (one.name.as_str(), one.content_type.as_str());

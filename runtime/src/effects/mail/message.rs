@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of servers.
 
-use super::super::file::failed;
+use super::super::stored_file::failed;
 use crate::files::{FileValue, Files};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,6 +1,6 @@
 //! Bytes in rows as files of the run.
 
-use super::super::file::stored;
+use super::super::stored_file::stored;
 use crate::files::Files;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
