@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { call } from './api';
-import { accessible, expect, test } from './fixtures';
+import { accessible, expect, test, tidied } from './fixtures';
 
 interface Saved {
   graphData: {
@@ -16,10 +16,6 @@ async function pick(page: Page, text: string): Promise<void> {
   await expect(page.getByRole('option').first()).toBeVisible();
   await page.keyboard.press('Enter');
 }
-
-/** Laid out by a worker: what is saved before would be another graph. */
-const tidied = (page: Page) =>
-  expect(page.locator('[aria-live=polite]', { hasText: /^Tid/ }).first()).toBeAttached();
 
 /** Adds a node after the one that is focused. */
 async function add(page: Page, type: string, name: string): Promise<void> {

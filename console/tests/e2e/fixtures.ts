@@ -77,6 +77,10 @@ async function watch(context: BrowserContext, complaints: string[]): Promise<voi
   });
 }
 
+/** Waits until the graph is tidied. It is laid out by a worker: what is saved before would be another graph. */
+export const tidied = (page: Page) =>
+  expect(page.locator('[aria-live=polite]', { hasText: /^Tid/ }).first()).toBeAttached();
+
 export const test = base.extend<PerTest, PerWorker>({
   database: ['sqlite', { option: true, scope: 'worker' }],
   server: [

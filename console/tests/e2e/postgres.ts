@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './server';
 
 /** Between choosing a free port and listening there, another program may take it. */
 const STARTS_MAX = 3;
@@ -24,14 +24,6 @@ function run(name: string, options: readonly string[]): void {
     : [program, options];
   // The server inherits what it is given: a pipe would stay open for as long as it lives.
   execFileSync(command, given, { stdio: 'ignore', cwd: '/' });
-}
-
-async function freePort(): Promise<number> {
-  const chosen = createServer();
-  await new Promise<void>((done) => chosen.listen(0, '127.0.0.1', done));
-  const address = chosen.address();
-  await new Promise((done) => chosen.close(done));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 const idOf = (option: '-u' | '-g') => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));

@@ -59,8 +59,11 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
     const server = createServer();
-    const isFree = new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
+    const isFree = new Promise<boolean>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EADDRINUSE') resolve(false);
+        else reject(error);
+      });
       server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
     });
     if (await isFree) return port;

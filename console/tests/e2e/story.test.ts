@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Locator, Page } from '@playwright/test';
 import { call } from './api';
-import { accessible, expect, test } from './fixtures';
+import { accessible, expect, test, tidied } from './fixtures';
 
 const run = promisify(execFile);
 
@@ -140,8 +140,7 @@ test('a stranger registers, draws order routing by mouse, sends it orders, mends
   await drawing.connect('Parcel', 'Routed');
   await drawing.pull('Routed', /^Respond/, 'Answer', 0, -60);
   await page.getByRole('button', { name: 'Tidy' }).click();
-  // Laid out by a worker: what is saved before would be another graph.
-  await expect(page.locator('[aria-live=polite]', { hasText: /^Tid/ }).first()).toBeAttached();
+  await tidied(page);
   await accessible(page);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await expect(page.getByText('Saved as 2')).toBeVisible();
@@ -205,7 +204,8 @@ test('a stranger registers, draws order routing by mouse, sends it orders, mends
 
   // A test of its event, which expects the failure; then the node is mended with that event at hand.
   await page.getByRole('button', { name: 'Make a test' }).click();
-  await expect(page.getByText(/^Made the test/)).toBeVisible();
+  const made = page.getByText(/^Made the test/).locator('..');
+  await expect(made.getByRole('button', { name: 'Open', exact: true })).toBeVisible();
   await page.getByRole('link', { name: 'Fix' }).click();
   await expect(page.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
   await drawing.write('Large order?', '{{ ($input?.total ?? 0) > 100 }}');
