@@ -1,6 +1,7 @@
 //! The command line: the commands, and how their failures are reported to people, programs and shells.
 
 mod backup;
+mod case;
 mod compile;
 mod connections;
 mod data_dir;
@@ -24,10 +25,12 @@ mod remote;
 mod report;
 mod restore;
 mod run;
+mod schema;
 mod serve;
 mod settings;
 mod starts;
 mod tenants;
+mod testing;
 mod trace;
 mod user;
 mod validate;
@@ -69,9 +72,9 @@ enum Command {
     Compile(compile::CompileArgs),
     /// Check patterns and report every error and warning in them.
     Validate(validate::ValidateArgs),
-    /// Print a pattern with the code and components beside it in one text, as the API takes it.
+    /// Print a pattern with the code and components beside it as one JSON text, as the API takes it.
     Pack(pack::PackArgs),
-    /// Make patterns of another system's workflows.
+    /// Convert another system's workflows to patterns.
     Import(import::ImportArgs),
     /// Store an API key for a server's workspace; it is read from standard input.
     Login(remote::LoginArgs),
@@ -83,13 +86,13 @@ enum Command {
     Status(remote::StatusArgs),
     /// Print what has changed, node by node.
     Diff(remote::DiffArgs),
-    /// Bring the server's changes here, merged with what has changed here.
+    /// Fetch the server's changes, merged with what has changed here.
     Pull(remote::PullArgs),
-    /// Bring the changes here to the server, as new versions.
+    /// Send the changes made here to the server, as new versions.
     Push(remote::PushArgs),
     /// Deploy a pattern of this directory to an environment.
     Deploy(remote::DeployArgs),
-    /// Deploy to another environment what is deployed to one.
+    /// Deploy to one environment what is deployed to another.
     Promote(remote::PromoteArgs),
     /// List runs of this directory's workspace.
     Runs(remote::RunsArgs),
@@ -99,13 +102,17 @@ enum Command {
     Tap(remote::TapArgs),
     /// Print where the console shows a pattern or the workspace.
     Open(remote::OpenArgs),
+    /// Run the tests beside this directory's patterns, here, without anything reaching outside.
+    Test(Box<testing::TestArgs>),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
+    /// Print the JSON Schema of files with patterns, by which editors check and complete them.
+    Schema,
     /// Print the API's description as OpenAPI 3.1, as a server gives it at /api/openapi.json.
     Openapi,
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
-    /// List, create, suspend, limit and delete workspaces, by the operator's API of a running server.
+    /// List, create, suspend, limit and delete workspaces, through the operator's API of a running server.
     Tenants(tenants::TenantsArgs),
     /// Replace the key that encrypts all credentials, while servers run.
     Keys(keys::KeysArgs),
@@ -117,7 +124,7 @@ enum Command {
     Config(settings::SettingsArgs),
     /// Check that a server could start, and say how to fix any problem.
     Doctor(settings::SettingsArgs),
-    /// Ask the server of this machine whether it is well: for containers' health checks.
+    /// Ask the server on this machine whether it is healthy: for containers' health checks.
     Healthcheck(healthcheck::HealthcheckArgs),
     /// Print a completion script for a shell.
     Completions {
@@ -152,7 +159,9 @@ pub fn main() -> ExitCode {
         Command::Logs(args) => (remote::logs(args), args.json),
         Command::Tap(args) => (remote::tap(args), false),
         Command::Open(args) => (remote::open(args), false),
+        Command::Test(args) => (testing::test(args), args.json),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
+        Command::Schema => (schema::schema(), false),
         Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),
         Command::Tenants(args) => (tenants::tenants(args), args.json),

@@ -58,7 +58,7 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "Expense approval (demo)",
-        description: "Approves small claims, and sends larger ones to whoever decides.",
+        description: "Approves small claims, and sends larger ones to the person who decides.",
         graph: example!("expense-approval", "pattern.json"),
         event: Some(example!("expense-approval", "event.json")),
     },

@@ -9,4 +9,5 @@ pub mod config;
 pub mod demo;
 pub mod disk;
 pub mod http;
+pub mod pattern_schema;
 pub mod telemetry;

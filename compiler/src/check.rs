@@ -3,6 +3,7 @@
 //! The result is levels with resolved names, checked parameters and, if there are no cycles, order and scopes, from
 //! which `inline` and `lower` build the plan.
 
+mod chat;
 mod definitions;
 mod flow;
 mod form;
@@ -11,6 +12,7 @@ pub(crate) mod level;
 mod names;
 mod options;
 mod parameters;
+mod poll;
 mod rules;
 pub(crate) mod schedule;
 mod single;

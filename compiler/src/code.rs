@@ -43,6 +43,18 @@ pub(crate) fn fetches(source: &str) -> bool {
     source.contains("fetch")
 }
 
+/// Whether the module may read files or make them. As with [`fetches`].
+pub(crate) fn uses_files(source: &str) -> bool {
+    let calls = |name: &str| {
+        source.match_indices(name).any(|(at, name)| {
+            let (before, after) = (source.get(..at), source.get(at + name.len()..));
+            before.is_some_and(|before| before.trim_end().ends_with('.'))
+                && after.is_some_and(|after| after.trim_start().starts_with('('))
+        })
+    };
+    source.contains("new File") || ["text", "json", "arrayBuffer", "bytes"].into_iter().any(calls)
+}
+
 fn parsed(source: &str) -> Vec<Diagnostic> {
     let allocator = Allocator::default();
     let parsed = parse(source, &allocator);

@@ -57,8 +57,10 @@ fn emit_node(module: &mut Module, node: u32, body: &Body) -> u32 {
     match body {
         Body::Standard {
             node_type,
+            needs,
             parameters,
         } => {
+            needs.iter().for_each(|need| function.need(need));
             function.object(parameters);
             function.call_node(node_type);
         }

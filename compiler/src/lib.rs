@@ -21,6 +21,7 @@ mod graph;
 mod inline;
 mod lower;
 pub mod lowered;
+mod operation;
 mod options;
 mod reach;
 mod rename;

@@ -7,11 +7,12 @@ use crate::checked::{Checked, Inside};
 use crate::expression::{Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
 use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
+use crate::operation;
 use crate::options::{Options, Pin};
 use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
-use heddle_catalogue::{Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
+use heddle_catalogue::{HTTP_REQUEST, Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
 use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_LENIENT, ABI_VERSION_MIN};
 use heddle_contract::manifest::{self, Expressions, Manifest};
 use heddle_contract::plan::{self, NodeKind, OnError, Plan};
@@ -42,6 +43,15 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
             }
             lowered.effects.extend(own.effects_of(&placed.id));
             rights.join(own);
+        }
+        if is_entry(placed)
+            && let Some(node_type) = placed.spot.standard()
+        {
+            let instance = &inlined.instances[placed.instance];
+            rights.add_trigger(
+                node_type,
+                &arguments(instance.level, placed.local, &instance.tails),
+            );
         }
         let node = node(&inlined, index, &flow, options, breakpoints.contains(&index));
         if node.max_attempts > 1 && node.backoff_ms > 0 {
@@ -273,16 +283,35 @@ fn body(
         (_, Part::Rim, _) => Some(Body::Outputs(split_outputs(&placed.outputs()))),
         (_, Part::InnerReturn, _) => Some(Body::Standard {
             node_type: TRANSFORM.name,
+            needs: Vec::new(),
             parameters: arguments(),
         }),
+        (
+            _,
+            _,
+            Kind::Standard(NodeType {
+                operation: Some(operation),
+                parameters,
+                ..
+            }),
+        ) => {
+            let given = arguments();
+            Some(Body::Standard {
+                node_type: HTTP_REQUEST.name,
+                needs: operation::needs(operation, parameters, &given),
+                parameters: operation::request(operation, parameters, &given),
+            })
+        }
         (_, _, Kind::Standard(NodeType { name, .. })) => Some(Body::Standard {
             node_type: name,
+            needs: Vec::new(),
             parameters: arguments(),
         }),
         (_, _, Kind::Defined(_, index)) => match &checked.definitions[index] {
             Inside::Outputs(outputs) => Some(Body::Outputs(outputs.clone())),
             Inside::JavaScript(parameters) => Some(Body::Standard {
                 node_type: JAVASCRIPT.name,
+                needs: Vec::new(),
                 parameters: with_params(parameters.clone(), arguments()),
             }),
             Inside::Component(parameters, _) => {
@@ -291,6 +320,7 @@ fn body(
                 parameters.push(("component".to_owned(), Argument::Constant(number.into())));
                 Some(Body::Standard {
                     node_type: "Component",
+                    needs: Vec::new(),
                     parameters: with_params(parameters, arguments()),
                 })
             }
@@ -354,10 +384,13 @@ fn manifest_node(placed: &Placed<'_, '_>) -> manifest::Node {
     }
 }
 
+/// Whether runs can start there.
+fn is_entry(placed: &Placed<'_, '_>) -> bool {
+    placed.instance == 0 && placed.spot.is_trigger() && !placed.spot.node.disabled
+}
+
 fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> {
-    let enabled = |placed: &&(usize, &Placed<'_, '_>)| {
-        placed.1.instance == 0 && placed.1.spot.is_trigger() && !placed.1.spot.node.disabled
-    };
+    let enabled = |placed: &&(usize, &Placed<'_, '_>)| is_entry(placed.1);
     let nodes: Vec<(usize, &Placed<'_, '_>)> = inlined.nodes.iter().enumerate().collect();
     let trigger = |(index, placed): &(usize, &Placed<'_, '_>)| manifest::Trigger {
         index: *index as u32,

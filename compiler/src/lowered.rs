@@ -31,6 +31,8 @@ pub enum Body {
     Standard {
         /// Type name.
         node_type: &'static str,
+        /// What has to be given before anything else is evaluated.
+        needs: Vec<Need>,
         /// Fields of the parameters object, in catalogue order.
         parameters: Vec<(String, Argument)>,
     },
@@ -42,12 +44,25 @@ impl Body {
     /// The values that it evaluates.
     pub(crate) fn arguments_mut(&mut self) -> Vec<&mut Argument> {
         match self {
-            Body::Standard { parameters, .. } => {
-                parameters.iter_mut().map(|(_, argument)| argument).collect()
+            Body::Standard {
+                needs, parameters, ..
+            } => {
+                let tests = needs.iter_mut().map(|need| &mut need.test);
+                let parameters = parameters.iter_mut().map(|(_, argument)| argument);
+                tests.chain(parameters).collect()
             }
             Body::Outputs(outputs) => outputs.iter_mut().map(|(_, argument)| argument).collect(),
         }
     }
+}
+
+/// What a node can't do without, and only a run knows.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// Truthy if it is there. In a lenient pattern one that fails is `undefined`, and so it is not.
+    pub test: Argument,
+    /// What the node fails with if it is not, with the code PARAMETER.
+    pub message: String,
 }
 
 /// A parameter's value.

@@ -5,7 +5,7 @@ use crate::check::level::Spot;
 use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
-use heddle_catalogue::{Content, NodeType, Schema};
+use heddle_catalogue::{Content, FILES_IN_CODE, NodeType, Schema};
 use heddle_contract::manifest::{Component, Rights};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -44,13 +44,15 @@ impl Collector {
         if let Body::Standard {
             node_type,
             parameters,
+            ..
         } = body
             && let Some(executed) = heddle_catalogue::node_type(node_type)
         {
             self.javascript |= executed.needs_engine;
             self.code(executed, parameters);
             // Not what only executes a definition, whose parameters are its own.
-            if spot.standard().is_some_and(|drawn| drawn.name == executed.name) {
+            let is_own = |drawn: &NodeType| drawn.name == executed.name || drawn.operation.is_some();
+            if spot.standard().is_some_and(is_own) {
                 executed.effects.iter().for_each(|kind| self.add_effect(kind));
                 self.named(executed, parameters);
             }
@@ -66,6 +68,12 @@ impl Collector {
         }
     }
 
+    /// Adds what is done before runs start at a trigger, which has no body.
+    pub fn add_trigger(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
+        node_type.effects.iter().for_each(|kind| self.add_effect(kind));
+        self.named(node_type, parameters);
+    }
+
     /// Hosts, connections and patterns that parameters name.
     fn named(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
         let content = |name: &str| {
@@ -73,17 +81,19 @@ impl Collector {
                 .parameter(name)
                 .map_or(Content::Plain, |parameter| parameter.content)
         };
-        let has_connection = parameters
-            .iter()
-            .any(|(name, _)| matches!(content(name), Content::Connection(_)));
+        let has_base = parameters.iter().any(|(name, argument)| match content(name) {
+            Content::Connection(_) => true,
+            Content::Url => !is_path(argument),
+            _ => false,
+        });
         for (name, argument) in parameters {
             let text = match argument {
                 Argument::Constant(value) => value.as_str().unwrap_or(ANY),
                 _ => ANY,
             };
             match content(name) {
-                // Below the connection's own address, which the right to the connection includes.
-                Content::Url if has_connection && is_path(argument) => false,
+                // Below the connection's own address, which the right to the connection includes, or below another one.
+                Content::Url if has_base && is_path(argument) => false,
                 Content::Url => self.hosts.insert(host(argument)),
                 Content::Connection(_) => self.connections.insert(text.to_owned()),
                 Content::Pattern => self.patterns.insert(text.to_owned()),
@@ -92,7 +102,7 @@ impl Collector {
         }
     }
 
-    /// What code asks for: its `fetch` can go anywhere.
+    /// What code asks for: its `fetch` can go anywhere; files are those of the run.
     fn code(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
         let is_module = |name: &str| {
             node_type
@@ -100,11 +110,17 @@ impl Collector {
                 .is_some_and(|parameter| parameter.schema == Schema::Module)
         };
         for (_, argument) in parameters.iter().filter(|(name, _)| is_module(name)) {
-            if let Argument::Constant(Value::String(source)) = argument
-                && code::fetches(source)
-            {
+            let Argument::Constant(Value::String(source)) = argument else {
+                continue;
+            };
+            if code::fetches(source) {
                 self.add_effect("http");
                 self.hosts.insert(ANY.to_owned());
+            }
+            if code::uses_files(source) {
+                for kind in FILES_IN_CODE {
+                    self.add_effect(kind);
+                }
             }
         }
     }

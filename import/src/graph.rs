@@ -356,7 +356,7 @@ fn too_early(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report
         let named = scene.workflow.nodes.iter().position(|node| node.name == name);
         if named.is_some_and(|named| !scene.flow.leads(named, scene.place)) {
             let message = format!(
-                "no path leads from `{name}` to here: what an expression reads of it is nothing, where n8n fails"
+                "no path leads from `{name}` to here: an expression that reads from it gets nothing, where n8n fails"
             );
             report.add(remark(here, Level::Approximate, "not-before", message));
         }

@@ -13,6 +13,7 @@ mod finding;
 mod graph;
 mod kinds;
 mod loops;
+mod operations;
 mod pins;
 mod place;
 mod read;

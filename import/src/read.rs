@@ -186,7 +186,7 @@ fn edges(value: &Value, places: &HashMap<String, usize>, workflow: &mut Workflow
     for (name, kinds) in connections.into_iter().flatten() {
         let Some(source) = places.get(name) else {
             workflow.unread.push(format!(
-                "edges start at `{name}`, which is no node, and are left out"
+                "edges start at `{name}`, which is not a node, and are left out"
             ));
             continue;
         };
@@ -196,7 +196,7 @@ fn edges(value: &Value, places: &HashMap<String, usize>, workflow: &mut Workflow
                     let named = target.get("node").and_then(Value::as_str).unwrap_or_default();
                     let Some(place) = places.get(named) else {
                         let sentence = format!(
-                            "an edge of `{name}` leads to `{named}`, which is no node, and is left out"
+                            "an edge of `{name}` leads to `{named}`, which is not a node, and is left out"
                         );
                         workflow.unread.push(sentence);
                         continue;

@@ -1,6 +1,7 @@
 //! Where several items travel: what follows from the nodes' kinds before anything is drawn.
 
 use crate::kinds::is_trigger;
+use crate::operations;
 use crate::workflow::{Edge, Node, Workflow};
 
 /// What a node gives, compared with what it gets.
@@ -45,6 +46,7 @@ fn gives(workflow: &Workflow, edge: &Edge, is_known: fn(&str) -> bool) -> Gives 
         | "rssFeedRead"
         | "executeWorkflowTrigger" => Gives::Several,
         kind if is_trigger(kind) => Gives::One,
+        _ if operations::find(node).is_some_and(|known| !known.is_list) => Gives::AsMany,
         kind if is_known(kind) => Gives::AsMany,
         _ => Gives::Several,
     }
@@ -114,19 +116,13 @@ impl Flow {
         match kind {
             "merge" => return node.choice(&["mode"], "append") != "append",
             "limit" => return node.choice(&["keep"], "firstItems") != "firstItems",
+            "itemLists" => return node.choice(&["operation"], "splitOutItems") != "splitOutItems",
             _ => {}
         }
         matches!(
             kind,
-            "code"
-                | "function"
-                | "splitOut"
-                | "itemLists"
-                | "aggregate"
-                | "summarize"
-                | "compareDatasets"
-                | "splitInBatches"
-        ) || !(self.is_known)(kind)
+            "code" | "function" | "aggregate" | "summarize" | "compareDatasets" | "splitInBatches"
+        ) || !((self.is_known)(kind) || operations::find(node).is_some_and(|known| !known.is_list))
     }
 
     /// Whether a way leads from one node to another.

@@ -6,6 +6,7 @@ mod data;
 mod flow;
 mod http;
 mod lists;
+mod operations;
 mod services;
 mod text;
 mod triggers;
@@ -83,6 +84,7 @@ pub(crate) fn translate(scene: &Scene<'_>) -> Translation {
     let known = TABLE.iter().find(|(known, _)| *known == kind);
     match known {
         Some((_, translate)) => translate(scene),
+        None if crate::operations::find(scene.node).is_some() => operations::translate(scene),
         None if is_trigger(kind) => triggers::foreign(scene),
         None => Translation::stub(format!(
             "heddle has no node like n8n's `{}`",

@@ -129,7 +129,11 @@ impl<G: Grow> Heap<G> {
             return block;
         }
         let after = block.wrapping_add(old);
-        if after == self.next && (new < old || new - old <= self.untouched()) {
+        // What grows here leaves no block of the sizes on its way. Where one of the size wanted is free, it is taken: else whatever
+        // grows again and again (the text of a file's piece) would take untouched memory each time, and the list of its last size
+        // would only get longer.
+        let is_free = || self.free[class_of(size)].is_some();
+        if after == self.next && (new < old || (new - old <= self.untouched() && !is_free())) {
             self.next = block.wrapping_add(new);
             return block;
         }

@@ -16,7 +16,7 @@ mod registers;
 use crate::failure::Failure;
 use crate::machine::Run;
 use crate::node::{Resume, Run as RunNode};
-use handles::{array, change, make, names_at, object, read, value};
+use handles::{array, change, make, names_at, object, read, read_both, value};
 use heddle_contract::abi::code;
 use heddle_contract::plan::View;
 use heddle_values::ops;
@@ -191,11 +191,9 @@ objects! {
 }
 
 fn object_of(names: i32, items: &[i32]) -> i32 {
-    let mut object = Object::with_capacity(items.len());
-    for (name, item) in names_at(names).zip(items) {
-        object.insert(name.to_text(), value(*item));
-    }
-    make(Value::Object(object))
+    let properties = names_at(names).zip(items);
+    let properties = properties.map(|(name, item)| (name.to_text(), value(*item)));
+    make(Value::Object(Object::of_properties(properties)))
 }
 
 #[unsafe(export_name = "set")]
@@ -219,8 +217,7 @@ extern "C" fn set_spread(to: i32, from: i32) {
 
 #[unsafe(export_name = "get")]
 extern "C" fn get(from: i32, name: i32) -> i32 {
-    let name = value(name);
-    settled(read(from, |from| ops::get_index(from, &name)))
+    settled(read_both(from, name, ops::get_index))
 }
 
 #[unsafe(export_name = "path")]
@@ -267,8 +264,7 @@ macro_rules! operators {
         $(
             #[unsafe(export_name = stringify!($name))]
             extern "C" fn $name(a: i32, b: i32) -> i32 {
-                let b = value(b);
-                settled(read(a, |a| ops::$name(a, &b)))
+                settled(read_both(a, b, ops::$name))
             }
         )*
     };
@@ -303,20 +299,17 @@ extern "C" fn type_of(a: i32) -> i32 {
 
 #[unsafe(export_name = "strict_equal")]
 extern "C" fn strict_equal(a: i32, b: i32) -> i32 {
-    let b = value(b);
-    make(read(a, |a| ops::strict_equal(a, &b)))
+    make(read_both(a, b, ops::strict_equal))
 }
 
 #[unsafe(export_name = "strict_not_equal")]
 extern "C" fn strict_not_equal(a: i32, b: i32) -> i32 {
-    let b = value(b);
-    make(read(a, |a| ops::strict_not_equal(a, &b)))
+    make(read_both(a, b, ops::strict_not_equal))
 }
 
 #[unsafe(export_name = "in")]
 extern "C" fn has(key: i32, of: i32) -> i32 {
-    let of = value(of);
-    settled(read(key, |key| ops::has(key, &of)))
+    settled(read_both(key, of, ops::has))
 }
 
 #[unsafe(export_name = "to_string")]
@@ -331,8 +324,7 @@ extern "C" fn text(of: i32) -> i32 {
 
 #[unsafe(export_name = "concat")]
 extern "C" fn concat(a: i32, b: i32) -> i32 {
-    let b = value(b);
-    settled(read(a, |a| ops::concat(a, &b)).map(Value::String))
+    settled(read_both(a, b, ops::concat).map(Value::String))
 }
 
 // Names.

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use heddle_values::{Array, Object, Text, Value};
+use std::fmt;
 
 /// Values that leave by output ports (by index, as the catalogue orders them); ports not named are dead.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,7 @@ impl Emission {
 }
 
 /// What a node wants to happen next.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Outcome {
     /// Values leave; the node is done.
     Emit(Emission),
@@ -25,6 +26,15 @@ pub enum Outcome {
         kind: &'static str,
         /// JSON object; secret references inside are replaced by the host.
         request: Value,
+    },
+    /// As [`Outcome::Effect`], of a node that has more to do: the result comes to this step.
+    Step {
+        /// As in [`Outcome::Effect`].
+        kind: &'static str,
+        /// As in [`Outcome::Effect`], of nothing but what JSON has.
+        request: Value,
+        /// How the node goes on.
+        step: Step,
     },
     /// ForEach: the body runs once for each element, at most `concurrency` at a time.
     Iterate {
@@ -52,6 +62,21 @@ pub enum Outcome {
     },
     /// Return: the run's output.
     Return(Value),
+}
+
+/// A node between two of its effects.
+pub struct Step(pub Box<dyn Stepping>);
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Step")
+    }
+}
+
+/// What a node keeps while it waits for an effect.
+pub trait Stepping {
+    /// Goes on with the effect's result.
+    fn resume(self: Box<Self>, result: Value, context: &mut dyn Context) -> NodeResult;
 }
 
 /// One of the things that code waits for.

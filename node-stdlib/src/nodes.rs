@@ -64,6 +64,9 @@ macro_rules! for_each_node {
             (SendEmail, $crate::nodes::send_email::send_email, none),
             (KeyValue, $crate::nodes::key_value::key_value, none),
             (File, $crate::nodes::file::file, $crate::nodes::file::resume),
+            (ConvertFile, $crate::nodes::convert_file::convert_file, none),
+            (Zip, $crate::nodes::zip::zip, none),
+            (Xlsx, $crate::nodes::xlsx::xlsx, none),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
@@ -74,6 +77,7 @@ pub mod aggregate;
 pub mod base64;
 pub mod chat_completion;
 pub mod component;
+pub mod convert_file;
 pub mod csv;
 pub mod date_time;
 pub mod fields;
@@ -101,8 +105,10 @@ pub mod template;
 mod text;
 pub mod url;
 pub mod uuid;
+pub mod xlsx;
 pub mod xml;
 pub mod yaml;
+pub mod zip;
 
 use crate::node::{Resume, Run};
 

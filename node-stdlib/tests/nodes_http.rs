@@ -67,6 +67,37 @@ fn requests_carry_query_headers_and_bodies() {
 }
 
 #[test]
+fn a_part_of_the_body_is_given_and_what_it_tells_of_fails() {
+    let answer = |text: &str| {
+        let headers = serde_json::json!({"content-type": "application/json"});
+        serde_json::json!({"status": 200, "headers": headers, "text": text}).to_string()
+    };
+    let parameters =
+        r#"{"url": "https://a.example/x?key=1", "bodyOnly": true, "failure": "error", "result": "data.0"}"#;
+    let good = answer(r#"{"data": [{"id": 1}]}"#);
+    assert_eq!(response(parameters, &good), r#"{"id":1}"#);
+    let refused = "HTTP_FAILED: GET https://a.example/x refused: no such channel";
+    assert_eq!(
+        response(parameters, &answer(r#"{"error": "no such channel"}"#)),
+        refused
+    );
+    let page = |text: &str| {
+        let mut page: serde_json::Value = serde_json::from_str(&answer(text)).unwrap_or_default();
+        page["items"] = serde_json::json!([]);
+        response(parameters, &page.to_string())
+    };
+    assert_eq!(
+        (page(r#"{"error": "no such channel"}"#), page("")),
+        (refused.to_owned(), "null".to_owned())
+    );
+    let request = request(r#"{"url": "/x", "baseUrl": "https://a.example"}"#);
+    assert!(
+        request.starts_with(r#"{"method":"GET","url":"/x","baseUrl":"https://a.example","#),
+        "{request}"
+    );
+}
+
+#[test]
 fn multipart_bodies_hold_fields_and_files() {
     let sent = request(
         r#"{"url": "http://a.example", "bodyType": "multipart",

@@ -96,6 +96,22 @@ fn csv_is_read() {
 }
 
 #[test]
+fn csv_without_quotes_is_read_as_with_them() {
+    let quoted = r#""a,b\n\"1\",é\n\n, x\n5\n""#;
+    let plain = r#""a,b\n1,é\n\n, x\n5\n""#;
+    for parameters in ["{}", r#"{"header": false}"#, r#"{"columns": ["b"]}"#] {
+        assert_eq!(run("Csv", parameters, plain), run("Csv", parameters, quoted));
+    }
+    assert_eq!(
+        run("Csv", "{}", plain),
+        r#"{"0":[{"a":"1","b":"é"},{"a":"","b":" x"},{"a":"5","b":""}]}"#
+    );
+    let too_many = [r#""a\n1\n\n2,3""#, r#""a\n\"1\"\n\n2,3""#];
+    let [plain, quoted] = too_many.map(|text| run("Csv", "{}", text));
+    assert_eq!(plain, quoted);
+}
+
+#[test]
 fn csv_is_written() {
     let stringify = r#"{"operation": "stringify"}"#;
     check(

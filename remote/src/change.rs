@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Characters of a value that are shown.
 const SHOWN_MAX: usize = 60;
+/// Characters of it that are shown before the first difference.
+const BEFORE_MAX: usize = 15;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +138,7 @@ fn list<'a>(graph: &'a Map<String, Value>, name: &str) -> Vec<&'a Value> {
 fn named(node: &Value) -> String {
     let id = node["id"].as_str().unwrap_or("without an id");
     match node["data"]["label"].as_str() {
-        Some(label) => format!("node {id} (“{}”)", cut(label)),
+        Some(label) => format!("node {id} (“{}”)", cut(label, 0)),
         None => format!("node {id}"),
     }
 }
@@ -186,11 +188,13 @@ fn fields(
 
 fn one(what: &str, field: &str, from: &Value, to: &Value, found: &mut Vec<Change>) {
     if from != to {
+        let (from, to) = (shown(from), shown(to));
+        let same = from.chars().zip(to.chars()).take_while(|(a, b)| a == b).count();
         found.push(Change::Changed {
             what: what.to_owned(),
             field: field.to_owned(),
-            from: shown(from),
-            to: shown(to),
+            from: cut(&from, same),
+            to: cut(&to, same),
         });
     }
 }
@@ -198,15 +202,23 @@ fn one(what: &str, field: &str, from: &Value, to: &Value, found: &mut Vec<Change
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
-        value => cut(&value.to_string()),
+        value => value.to_string(),
     }
 }
 
-/// Text of others gives a terminal no orders.
-fn cut(text: &str) -> String {
-    let plain = text.replace(char::is_control, " ");
-    match plain.char_indices().nth(SHOWN_MAX) {
-        Some((end, _)) => format!("{}…", &plain[..end]),
-        None => plain,
-    }
+/// An excerpt in which the first difference is visible, after `same` characters. Text of others gives a terminal no orders.
+fn cut(text: &str, same: usize) -> String {
+    let plain: Vec<char> = text.replace(char::is_control, " ").chars().collect();
+    let start = match plain.len() > SHOWN_MAX {
+        true => same.min(plain.len()).saturating_sub(BEFORE_MAX),
+        false => 0,
+    };
+    let shown: String = plain.iter().skip(start).take(SHOWN_MAX).collect();
+    let before = if start > 0 { "…" } else { "" };
+    let after = if start + SHOWN_MAX < plain.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{before}{shown}{after}")
 }

@@ -2,10 +2,12 @@
 //! `patterns/` has a directory for each. `.heddle/` has copies of what was in step; it is not for git, and can be deleted.
 
 use crate::Error;
-use crate::document::Document;
+use crate::case;
+use crate::document::{Document, digest};
 use crate::files::{self, PATTERN};
+use crate::print;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 const CONFIG: &str = "heddle.json";
 const LOCK: &str = "heddle.lock";
 const PATTERNS: &str = "patterns";
+const TESTS: &str = "tests";
 const OWN: &str = ".heddle";
 /// Bytes of a file; a pattern with its components has at most 48 MiB.
 pub const FILE_BYTES_MAX: u64 = 48 << 20;
@@ -39,6 +42,21 @@ pub struct Locked {
     /// When the server had last changed it.
     pub updated_at: String,
     /// The document's digest.
+    pub sha256: String,
+    /// Its tests, by the names of their files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tests: BTreeMap<String, LockedTest>,
+}
+
+/// What a test's file was last in step with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LockedTest {
+    /// For the addresses of the API.
+    pub id: String,
+    /// When the server had last changed it.
+    pub updated_at: String,
+    /// The case's digest.
     pub sha256: String,
 }
 
@@ -99,8 +117,9 @@ impl Directory {
             workspace: String::new(),
         });
         let lock: Lock = parsed(&root.join(LOCK))?.unwrap_or_default();
-        if let Some(name) = lock.patterns.keys().find(|name| !is_one_name(name)) {
-            let message = format!("`{name}` is not the name of a directory");
+        let tests = lock.patterns.values().flat_map(|locked| locked.tests.keys());
+        if let Some(name) = lock.patterns.keys().chain(tests).find(|name| !is_one_name(name)) {
+            let message = format!("`{name}` is not the name of a directory or a file");
             return Err(Error::invalid(root.join(LOCK), message));
         }
         Ok(Directory {
@@ -170,12 +189,16 @@ impl Directory {
     /// They can't be read, or are no pattern.
     pub fn read(&self, name: &str) -> Result<Document, Error> {
         let folder = self.path_of(name);
-        files::document_of(|path| read_inside(&folder, path).map_err(Problem::Other)).map_err(|problem| {
-            match problem {
-                Problem::Wrong(message) => Error::invalid(&folder, message),
-                Problem::Other(error) => error,
-            }
-        })
+        let read = files::document_of(|path| read_inside(&folder, path).map_err(Problem::Other));
+        let mut document = read.map_err(|problem| match problem {
+            Problem::Wrong(message) => Error::invalid(&folder, message),
+            Problem::Other(error) => error,
+        })?;
+        if document.name().is_empty() {
+            // A graph alone says no name.
+            document.fields.insert("name".to_owned(), name.into());
+        }
+        Ok(document)
     }
 
     /// Makes a pattern's files those of a document. What `before` had and the document has not is removed; other files stay.
@@ -198,12 +221,95 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes a pattern's files, and its directory if it has no others.
+    /// Removes a pattern's files, and its directory if it has no others. Tests that are as they were in step go with it.
     pub fn remove(&self, name: &str, document: &Document) {
         let folder = self.path_of(name);
+        for (file, locked) in self.locked.get(name).into_iter().flat_map(|locked| &locked.tests) {
+            let is_same = |case: &Value| digest(case) == locked.sha256;
+            if self
+                .read_test(name, file)
+                .ok()
+                .flatten()
+                .as_ref()
+                .is_some_and(is_same)
+            {
+                self.remove_test(name, file);
+            }
+        }
         remove(&folder, files::files_of(document).keys());
         // Files of people's own stay.
         let _ = fs::remove_dir(folder);
+    }
+
+    /// The names of the files with a pattern's tests, without their ending.
+    ///
+    /// # Errors
+    ///
+    /// The directory can't be read.
+    pub fn tests(&self, name: &str) -> Result<Vec<String>, Error> {
+        let folder = self.path_of(name).join(TESTS);
+        if !folder.is_dir() {
+            return Ok(Vec::new());
+        }
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(Error::file(&folder))? {
+            let entry = entry.map_err(Error::file(&folder))?.file_name();
+            let file = entry.to_str().and_then(|name| name.strip_suffix(".json"));
+            files.extend(file.filter(|file| is_one_name(file)).map(str::to_owned));
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// A test's case as its file has it, without what means nothing. `None`: there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// It can't be read, or is no JSON object.
+    pub fn read_test(&self, name: &str, file: &str) -> Result<Option<Value>, Error> {
+        let path = self.test_path(name, file);
+        let Some(bytes) = read_inside(&self.path_of(name), &format!("{TESTS}/{file}.json"))? else {
+            return Ok(None);
+        };
+        let value: Value =
+            serde_json::from_slice(&bytes).map_err(|error| Error::invalid(&path, error.to_string()))?;
+        let case = case::tidy(&value)
+            .ok_or_else(|| Error::invalid(&path, "this is not a test: it must be an object with `name`"))?;
+        Ok(Some(case))
+    }
+
+    /// Makes a test's file that of a case.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn write_test(&self, name: &str, file: &str, case: &Value) -> Result<(), Error> {
+        let text = print::pattern(case);
+        write_inside(
+            &self.path_of(name),
+            &format!("{TESTS}/{file}.json"),
+            text.as_bytes(),
+        )
+    }
+
+    /// Removes a test's file.
+    pub fn remove_test(&self, name: &str, file: &str) {
+        remove(
+            &self.path_of(name),
+            std::iter::once(&format!("{TESTS}/{file}.json")),
+        );
+    }
+
+    /// Where a test's file is.
+    pub fn test_path(&self, name: &str, file: &str) -> PathBuf {
+        self.path_of(name).join(TESTS).join(format!("{file}.json"))
+    }
+
+    /// The copy of what a test was last in step with.
+    pub fn test_base(&self, locked: &LockedTest) -> Option<Value> {
+        let bytes = read_bounded(&self.base_path(&locked.id)?).ok()??;
+        let case: Value = serde_json::from_slice(&bytes).ok()?;
+        (digest(&case) == locked.sha256).then_some(case)
     }
 
     /// A name for a new pattern's directory.
@@ -230,15 +336,24 @@ impl Directory {
         (document.digest() == locked.sha256).then_some(document)
     }
 
+    /// Keeps something that is made anew at any time, in a file that is not for git.
+    pub fn keep_own(&self, file: &str, text: &str) {
+        let folder = self.root.join(OWN);
+        if fs::create_dir_all(&folder).is_ok() {
+            let _ = replace(&folder.join(".gitignore"), b"*\n");
+            let _ = write_inside(&folder, file, text.as_bytes());
+        }
+    }
+
     /// Keeps the copy. It is only a convenience: the server has the version as well.
-    pub fn keep_base(&self, id: &str, document: &Document) {
+    pub fn keep_base(&self, id: &str, document: &Value) {
         let Some(path) = self.base_path(id) else { return };
         let made = path
             .parent()
             .is_some_and(|folder| fs::create_dir_all(folder).is_ok());
         if made {
             let _ = replace(&self.root.join(OWN).join(".gitignore"), b"*\n");
-            let _ = replace(&path, document.whole().to_string().as_bytes());
+            let _ = replace(&path, document.to_string().as_bytes());
         }
     }
 

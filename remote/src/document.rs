@@ -27,9 +27,16 @@ pub struct Document {
 }
 
 impl Document {
-    /// Of a pattern as the server gives it, or as a file has it. `None`: it is no pattern.
+    /// Of a pattern as the server gives it, or as a file has it, which may also be the graph alone. `None`: it is no pattern.
     pub fn of(pattern: &Value) -> Option<Self> {
         let given = pattern.as_object()?;
+        if given.contains_key("nodes") && !given.contains_key("graphData") {
+            let is_beside = |name: &str| FIELDS.contains(&name) || name == "nodeDefinitions";
+            let (mut whole, graph): (Map<_, _>, Map<_, _>) =
+                given.clone().into_iter().partition(|(name, _)| is_beside(name));
+            whole.insert("graphData".to_owned(), graph.into());
+            return Self::of(&whole.into());
+        }
         let fields = FIELDS.iter().map(|name| {
             let value = given.get(*name).filter(|value| !value.is_null());
             (
@@ -63,10 +70,15 @@ impl Document {
 
     /// A digest by which two documents are equal if they say the same, in hexadecimal.
     pub fn digest(&self) -> String {
-        let mut digest = Sha256::new();
-        feed(&mut digest, &self.whole());
-        hex::encode(digest.finalize())
+        digest(&self.whole())
     }
+}
+
+/// A digest by which two values are equal if they say the same, in hexadecimal.
+pub fn digest(value: &Value) -> String {
+    let mut digest = Sha256::new();
+    feed(&mut digest, value);
+    hex::encode(digest.finalize())
 }
 
 /// The order of an object's members means nothing.

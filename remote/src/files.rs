@@ -203,7 +203,7 @@ pub fn document_of<E: From<Wrong>>(read: impl Fn(&str) -> Result<Option<Vec<u8>>
     let pattern = json(PATTERN, bytes)?;
     let mut document = Document::of(&pattern).ok_or_else(|| {
         wrong(format!(
-            "{PATTERN}: this is not a pattern: it must be an object with `name` and `graphData`"
+            "{PATTERN}: this is not a pattern: it must be an object with `name` and `graphData`, or a graph with `nodes` and `edges`"
         ))
     })?;
     let layout = match read(LAYOUT)? {

@@ -1,9 +1,11 @@
-//! Whether git has had a document before: then what the server has is an earlier state of these files, not somebody else's work.
+//! Whether git has had a document or a test before: then what the server has is an earlier state of these files, not somebody else's work.
 //! So it is in CI, which pushes each commit and keeps no lock of its own.
 
+use crate::case;
 use crate::directory::Directory;
-use crate::document::Document;
+use crate::document::{self, Document};
 use crate::files;
+use serde_json::Value;
 use std::process::{Command, Stdio};
 
 /// Commits that are looked at, the newest first.
@@ -24,6 +26,19 @@ pub fn has_had(directory: &Directory, name: &str, digest: &str) -> bool {
             Ok::<_, String>(git(directory, &["cat-file", "blob", &object]))
         });
         document.as_ref().map(Document::digest).as_deref() == Ok(digest)
+    })
+}
+
+/// The case of this digest that a commit of a test's history has in its file. Without git, none.
+pub fn case(directory: &Directory, name: &str, file: &str, digest: &str) -> Option<Value> {
+    let path = format!("patterns/{name}/tests/{file}.json");
+    let count = format!("--max-count={COMMITS_MAX}");
+    let log = git(directory, &["log", &count, "--format=%H", "--", &path])?;
+    let log = String::from_utf8_lossy(&log).into_owned();
+    log.lines().find_map(|commit| {
+        let bytes = git(directory, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
+        let found = case::tidy(&serde_json::from_slice(&bytes).ok()?)?;
+        (document::digest(&found) == digest).then_some(found)
     })
 }
 

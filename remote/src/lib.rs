@@ -1,6 +1,7 @@
 //! A workspace's patterns as files in a directory, in a form that git can compare and merge, and how the directory and a server
 //! are kept in step. Knows a server by its HTTP interface alone, like any other client.
 
+mod case;
 pub mod change;
 pub mod directory;
 pub mod document;
@@ -12,5 +13,6 @@ mod print;
 pub mod profile;
 pub mod server;
 pub mod sync;
+pub mod test_files;
 
 pub use error::Error;

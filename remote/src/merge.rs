@@ -52,6 +52,19 @@ pub fn merge(
     (document, merging.conflicts)
 }
 
+/// The same of two objects that are no patterns: by field, and lists as single values.
+pub fn merge_values(
+    [base, ours, theirs]: [&Value; 3],
+    prefer: Option<Prefer>,
+) -> (Option<Value>, Vec<Conflict>) {
+    let mut merging = Merging {
+        prefer,
+        conflicts: Vec::new(),
+    };
+    let joined = merging.value(&Place::Whole, Some(base), Some(ours), Some(theirs));
+    (joined, merging.conflicts)
+}
+
 /// Where in a document something is, for people.
 enum Place<'a> {
     Whole,

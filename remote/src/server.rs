@@ -13,6 +13,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(120);
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Patterns of a page; the service gives no more.
 const PAGE: usize = 100;
+/// The same of tests, of which a list has little each.
+const TESTS_PAGE: usize = 1000;
 
 /// A server, with a key to one of its workspaces.
 #[derive(Debug)]
@@ -27,6 +29,19 @@ pub struct Server {
 pub struct Listed {
     /// For the addresses of the API.
     pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// When it was changed last.
+    pub updated_at: String,
+}
+
+/// A test in the list of a workspace.
+#[derive(Clone, Debug)]
+pub struct ListedTest {
+    /// For the addresses of the API.
+    pub id: String,
+    /// Whose it is.
+    pub pattern_id: String,
     /// What people call it.
     pub name: String,
     /// When it was changed last.
@@ -218,6 +233,35 @@ impl Server {
             }
             match page["meta"]["nextCursor"].as_str() {
                 Some(next) => next.clone_into(&mut cursor),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// The tests of all patterns of the workspace.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Server::ask`].
+    pub async fn tests(&self) -> Result<Vec<ListedTest>, Error> {
+        let mut all = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/api/tests?limit={TESTS_PAGE}&cursor={cursor}");
+            let page = self.ask(Method::GET, &path, None).await?;
+            for test in page["data"].as_array().into_iter().flatten() {
+                all.push(ListedTest {
+                    id: self.text(test, "id")?,
+                    pattern_id: self.text(test, "patternId")?,
+                    // Compared with files, so as it is.
+                    name: test["name"].as_str().unwrap_or_default().to_owned(),
+                    updated_at: self.text(test, "updatedAt")?,
+                });
+            }
+            match page["meta"]["nextCursor"].as_str() {
+                Some(next) => {
+                    cursor = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+                }
                 None => return Ok(all),
             }
         }

@@ -56,6 +56,8 @@ pub enum Done {
     Created,
     /// It is on the server, as this version.
     Pushed(i64),
+    /// It is on the server; of what has no versions.
+    Stored,
     /// It is deleted on the server.
     Deleted,
     /// Nothing was done, since people have to decide; with the reason.
@@ -213,12 +215,14 @@ impl Pattern {
 }
 
 fn in_step(directory: &mut Directory, name: &str, id: &str, fetched: &Fetched) {
-    directory.keep_base(id, &fetched.document);
+    directory.keep_base(id, &fetched.document.whole());
+    let before = directory.locked.remove(name);
     let locked = Locked {
         id: id.to_owned(),
         version: fetched.version,
         updated_at: fetched.updated_at.clone(),
         sha256: fetched.document.digest(),
+        tests: before.map(|before| before.tests).unwrap_or_default(),
     };
     directory.locked.insert(name.to_owned(), locked);
 }
@@ -261,7 +265,7 @@ pub async fn pull(
         }
         (Since::Changed, Since::Gone) => {
             return Ok(Some(Done::Left(format!(
-                "it was deleted on the server and changed here: remove patterns/{0}, or its line in heddle.lock to make it anew",
+                "it was deleted on the server and changed here: remove patterns/{0}, or its line in heddle.lock to create it again",
                 pattern.name
             ))));
         }
@@ -296,13 +300,23 @@ pub async fn pull(
             if !conflicts.is_empty() {
                 return Ok(Some(Done::Conflicts(conflicts)));
             }
-            (merged, Done::Merged)
+            let done = match merged == theirs.document {
+                true => Done::Updated,
+                false => Done::Merged,
+            };
+            (merged, done)
         }
         (Some(_), _) => (theirs.document.clone(), Done::Updated),
         (None, _) => (theirs.document.clone(), Done::Added),
     };
     if !dry_run {
         directory.write(&pattern.name, &document, pattern.ours.as_ref())?;
+        // What comes back comes with its tests: they have not been removed here one by one, which a push would do there.
+        if pattern.ours.is_none()
+            && let Some(before) = directory.locked.get_mut(&pattern.name)
+        {
+            before.tests.clear();
+        }
         in_step(directory, &pattern.name, id, theirs);
     }
     Ok(Some(done))
@@ -327,7 +341,7 @@ pub async fn obstacle(
         (Since::Gone, _) => return Ok(None),
         (Since::Changed, Since::Gone) => {
             return Ok(Some(format!(
-                "it was deleted on the server: remove patterns/{0}, or its line in heddle.lock to make it anew",
+                "it was deleted on the server: remove patterns/{0}, or its line in heddle.lock to create it again",
                 pattern.name
             )));
         }

@@ -17,6 +17,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use zeroize::Zeroize;
 
+/// Names under which a token is kept.
+pub(crate) const TOKEN: &[&str] = &["apiKey", "token", "accessToken", "value"];
+
 /// Fields that may be shown; the values of all others are masked wherever a service gives them back.
 const PLAIN_FIELDS: &[&str] = &[
     "audience",

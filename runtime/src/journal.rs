@@ -79,6 +79,7 @@ pub struct RunJournal {
 pub(crate) struct Record {
     journal: Arc<dyn Journal>,
     known: HashMap<String, (u64, String)>,
+    outcomes: Outcomes,
     parked: HashMap<String, Value>,
     signals: Arc<HashMap<String, Value>>,
     next_number: u64,
@@ -91,6 +92,7 @@ impl Record {
         let mut record = Record {
             journal: journal.journal,
             known: HashMap::new(),
+            outcomes: Outcomes::default(),
             parked: HashMap::new(),
             signals: Arc::new(journal.signals),
             next_number: 0,
@@ -102,6 +104,7 @@ impl Record {
             match number {
                 Some(number) => {
                     record.next_number = record.next_number.max(number.saturating_add(1));
+                    record.outcomes.note(&key, &json);
                     record.known.insert(key, (number, json));
                 }
                 None => {
@@ -125,6 +128,11 @@ impl Record {
     /// The result of an effect that ended in a former execution, and its place among them.
     pub fn take(&mut self, key: &str) -> Option<(u64, String)> {
         self.known.remove(key)
+    }
+
+    /// See [`Outcomes::has_later`].
+    pub fn has_later_outcome(&self, key: &str) -> bool {
+        self.outcomes.has_later(key)
     }
 
     /// The state of an effect that parked in a former execution.
@@ -160,6 +168,34 @@ impl Record {
     }
 }
 
+/// What came of the files that nodes were writing, as far as it is recorded: for each attempt of a node, the number of its last
+/// effect that made a file, or failed.
+#[derive(Default)]
+pub(crate) struct Outcomes(HashMap<String, u32>);
+
+impl Outcomes {
+    /// Notes what is recorded of an effect.
+    pub fn note(&mut self, key: &str, json: &str) {
+        let is_one = json.starts_with(r#"{"ok":{"$file":"#) || json.starts_with(r#"{"error":"#);
+        if is_one && let Some((attempt, number)) = numbered(key) {
+            let last = self.0.entry(attempt.to_owned()).or_default();
+            *last = number.max(*last);
+        }
+    }
+
+    /// Whether the attempt that this effect belongs to has made a file, or failed, by an effect after it: then what it wrote has
+    /// become that file, or nothing.
+    pub fn has_later(&self, key: &str) -> bool {
+        numbered(key).is_some_and(|(attempt, number)| self.0.get(attempt).is_some_and(|last| *last > number))
+    }
+}
+
+/// The attempt of a node that an effect's key belongs to, and the effect's number in it.
+fn numbered(key: &str) -> Option<(&str, u32)> {
+    let (attempt, number) = key.rsplit_once('.')?;
+    Some((attempt, number.parse().ok()?))
+}
+
 /// A key as it is kept.
 pub(crate) fn bounded_key(key: &str) -> String {
     if key.len() <= KEY_BYTES_MAX {
@@ -173,4 +209,31 @@ pub(crate) fn bounded_key(key: &str) -> String {
 /// The execution of a node that an effect's key belongs to: all of it but the attempt and the number.
 pub fn execution_of(key: &str) -> &str {
     key.rsplit_once('/').map_or(key, |(execution, _)| execution)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_of_one_attempt() {
+        let mut outcomes = Outcomes::default();
+        outcomes.note("n/a~1/1.4", r#"{"ok":{"$file":"1","name":"a.b"}}"#);
+        outcomes.note("n/a~1/1.2", r#"{"error":{"code":"PARSE","message":""}}"#);
+        outcomes.note("n/a~1/1.6", r#"{"again":true}"#);
+        outcomes.note("n/a~1/1.7", r#"{"ok":{"status":200}}"#);
+        outcomes.note("n/a~1/2.1", r#"{"error":{"code":"PARSE","message":""}}"#);
+        for (key, expected) in [
+            ("n/a~1/1.0", true),
+            ("n/a~1/1.3", true),
+            ("n/a~1/1.4", false),
+            ("n/a~1/1.5", false),
+            ("n/a~1/2.0", true),
+            ("n/a~1/3.0", false),
+            ("n/a~2/1.0", false),
+            ("n", false),
+        ] {
+            assert_eq!(outcomes.has_later(key), expected, "{key}");
+        }
+    }
 }

@@ -16,12 +16,14 @@ mod egress;
 mod ending;
 mod entropy;
 mod executors;
+mod fetch;
 pub mod files;
 mod hosts;
 mod journal;
 pub mod key_values;
 mod machine;
 mod outcome;
+mod outside;
 mod plan;
 mod probe;
 mod program;
@@ -50,6 +52,7 @@ pub use effects::{
 };
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use executors::{Company, Interrupted};
+pub use fetch::{Fetch, Fetched};
 pub use heddle_processes::WorkerProgram;
 /// How secrets are hidden in what a run leaves behind, for those who test that anything may be left.
 pub mod masking {

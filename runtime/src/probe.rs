@@ -1,21 +1,15 @@
 //! Trying a connection outside of any run: what a node would do with it first, by the same effects, so that the same guards
-//! hold: hosts, addresses, processes of drivers, time.
+//! hold.
 //!
 //! Knows nothing of where connections are stored, and of whose budget it is.
 
-use crate::connections::{Connection, ConnectionFuture, Connections, Granted};
-use crate::effects::{Bounds, Clock, Egress, Handles, Parking, Progress, Signals};
-use crate::entropy::nonce;
-use crate::files::MemoryFiles;
-use crate::key_values::MemoryValues;
+use crate::connections::{Connection, ConnectionFuture, Connections};
+use crate::outside::{Given, perform};
 use crate::run_host::HostServices;
-use crate::secrets::{Secrets, Vault};
-use heddle_sandbox::clock::monotonic;
-use heddle_sandbox::{EffectCode, EffectError};
+use heddle_sandbox::EffectError;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinSet;
 
 /// The name of the only connection that there is.
 const NAME: &str = "connection";
@@ -73,41 +67,22 @@ impl Connections for Single {
 
 /// Tries a connection. Messages of errors hold nothing of its secrets. Dropping the future ends the work.
 pub async fn probe(services: &HostServices, probe: Probe) -> Result<Probed, EffectError> {
-    let (kind, request) = asked(&probe.way);
-    let Some(effect) = services.effects.get(kind) else {
-        let message = format!("This heddle has no effect `{kind}`.");
-        return Err(EffectError::new(EffectCode::NotPermitted, message));
-    };
-    let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), nonce()));
-    let time_max = probe.time_max;
-    let handles = handles(probe, &vault);
-    let work = effect.start(request, &handles);
-    // Sessions and clients that are kept belong to these threads. The set ends what nobody waits for any more: whoever
-    // goes away gives their place back, and must not leave work without one.
-    let mut tasks = JoinSet::new();
-    tasks.spawn_on(tokio::time::timeout(time_max, work), &services.io);
-    let late = || {
-        let message = format!("There was no answer within {} ms.", time_max.as_millis());
-        EffectError::new(EffectCode::Timeout, message)
-    };
-    let result = match tasks.join_next().await {
-        Some(Ok(Ok(result))) => result,
-        Some(Ok(Err(_))) => return Err(late()),
-        Some(Err(_)) | None => {
-            let message = "The test failed because of a bug in heddle.";
-            return Err(EffectError::new(EffectCode::Internal, message));
-        }
-    };
-    match result {
-        Ok(Progress::Done(value)) => Ok(Probed {
-            http_status: value["status"].as_u64().and_then(|status| status.try_into().ok()),
+    let given = Given {
+        connections: Arc::new(Single {
+            connection: probe.connection,
+            tenant: probe.tenant,
         }),
-        Ok(Progress::Parked(_)) => Err(late()),
-        Err(error) => Err(EffectError {
-            message: vault.mask(&error.message).into_owned(),
-            ..error
-        }),
-    }
+        names: [NAME.to_owned()].into(),
+        // What the connection may be sent to, it says itself.
+        hosts: ["*".to_owned()].into(),
+        time_max: probe.time_max,
+        answer_bytes_max: probe.answer_bytes_max,
+        called: "The test",
+    };
+    let value = perform(services, asked(&probe.way), given).await?;
+    Ok(Probed {
+        http_status: value["status"].as_u64().and_then(|status| status.try_into().ok()),
+    })
 }
 
 /// The effect and its request.
@@ -122,42 +97,5 @@ fn asked(way: &ProbeWay) -> (&'static str, Value) {
             json!({"connection": NAME, "query": "select 1", "maxRows": 1}),
         ),
         ProbeWay::Smtp => ("mail", json!({"connection": NAME, "onlyLogIn": true})),
-    }
-}
-
-fn handles(probe: Probe, vault: &Arc<Vault>) -> Handles {
-    let now = monotonic();
-    let single = Single {
-        connection: probe.connection,
-        tenant: probe.tenant,
-    };
-    Handles {
-        key: "probe".to_owned(),
-        idempotency_key: nonce(),
-        attempt: 1,
-        bounds: Bounds {
-            result_bytes_max: probe.answer_bytes_max,
-            deadline: now.checked_add(probe.time_max).unwrap_or(now),
-        },
-        // What the connection may be sent to, it says itself.
-        hosts: ["*".to_owned()].into(),
-        patterns: Vec::new().into(),
-        vault: vault.clone(),
-        connections: Arc::new(Granted::new(
-            Arc::new(single),
-            Arc::new([NAME.to_owned()]),
-            vault.clone(),
-        )),
-        key_values: Arc::new(MemoryValues::default()),
-        files: Arc::new(MemoryFiles::default()),
-        response: None,
-        egress: Egress::default(),
-        calls: None,
-        signals: Signals::of(None),
-        clock: Clock::of(None),
-        parking: Parking {
-            is_possible: false,
-            state: None,
-        },
     }
 }

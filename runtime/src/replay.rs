@@ -3,7 +3,7 @@
 //!
 //! Knows nothing of what effects do.
 
-use crate::journal::Entry;
+use crate::journal::{Entry, Outcomes};
 use heddle_sandbox::Stop;
 use std::collections::HashMap;
 
@@ -13,6 +13,7 @@ pub const NOT_RECORDED: &str = "NOT_RECORDED";
 /// What is known of the effects of a replayed run.
 pub(crate) struct Replay {
     recorded: HashMap<String, (u64, String)>,
+    outcomes: Outcomes,
     /// Kind and node of the first effect that was asked for in vain.
     missing: Option<(String, Option<String>)>,
 }
@@ -20,11 +21,22 @@ pub(crate) struct Replay {
 impl Replay {
     /// Of these entries; an effect that had parked and never ended is one that is missing.
     pub fn new(entries: Vec<Entry>) -> Self {
-        let ended = |entry: Entry| Some((entry.key, (entry.number?, entry.json)));
+        let mut outcomes = Outcomes::default();
+        let ended = |entry: Entry| {
+            let number = entry.number?;
+            outcomes.note(&entry.key, &entry.json);
+            Some((entry.key, (number, entry.json)))
+        };
         Replay {
             recorded: entries.into_iter().filter_map(ended).collect(),
+            outcomes,
             missing: None,
         }
+    }
+
+    /// See [`Outcomes::has_later`].
+    pub fn has_later_outcome(&self, key: &str) -> bool {
+        self.outcomes.has_later(key)
     }
 
     /// The result of an effect and its place among all. Without one the replay goes on for as long as it does not wait for

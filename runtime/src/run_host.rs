@@ -7,8 +7,8 @@ use crate::connections::Granted;
 use crate::containment;
 use crate::context::{CallbackFacts, Context, RunFacts, iso_time};
 use crate::effects::{
-    self, AnyEffect, Bounds, Clock, Component, Handles, Http, Parking, Prepared, Registry, RunEffects,
-    Senders, Signals, Unsaved,
+    self, AnyEffect, Bounds, Clock, Component, Handles, Http, OpenSinks, Parking, Prepared, Registry,
+    RunEffects, Senders, Signals, Unsaved,
 };
 use crate::entropy::nonce;
 use crate::files::Files;
@@ -89,6 +89,7 @@ pub struct RunHost {
     key_values: Arc<dyn KeyValues>,
     files: Arc<dyn Files>,
     response: Option<Arc<dyn ResponseStream>>,
+    sinks: OpenSinks,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -148,6 +149,7 @@ pub fn begin(
         key_values: request.services.key_values,
         files: request.services.files,
         response: request.services.response,
+        sinks: OpenSinks::default(),
         hosts: granted.hosts.clone(),
         patterns: granted.patterns.clone(),
         pattern_calls: request.calls,
@@ -291,8 +293,10 @@ impl EffectHost for RunHost {
             watching.effect_started(id, node_id(&self.manifest, node), &asked.kind, host);
         }
         let started = if self.effects.is_replay() {
-            let node_id = || node_id(&self.manifest, node);
-            self.effects.answer(node, key, &asked.kind, node_id);
+            let (manifest, kind) = (self.manifest.clone(), asked.kind.clone());
+            let prepared = self.prepare(id, &key, asked).ok();
+            let node_id = || node_id(&manifest, node);
+            self.effects.answer(node, key, (kind.as_str(), prepared), node_id);
             Ok(())
         } else {
             let prepared = self.prepare(id, &key, asked).unwrap_or_else(Prepared::Refused);
@@ -417,6 +421,7 @@ impl RunHost {
             key_values: self.key_values.clone(),
             files: self.files.clone(),
             response: self.response.clone(),
+            sinks: self.sinks.clone(),
             calls: self.pattern_calls.clone(),
             signals: Signals::of(record.map(Record::signals)),
             parking: Parking {

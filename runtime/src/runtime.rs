@@ -5,6 +5,7 @@ use crate::config::{ExecutorConfig, RuntimeConfig};
 use crate::effects::{self, Http, Registry};
 use crate::ending;
 use crate::executors::{self, Company, Executors, Interrupted};
+use crate::fetch::{self, Fetch, Fetched};
 use crate::machine::half_of_memory;
 use crate::outcome::Outcome;
 use crate::plan::{self, Assembled, Plan, Shelf};
@@ -355,6 +356,11 @@ impl Runtime {
         probe::probe(&self.0.services, probe).await
     }
 
+    /// Sends a request for a pattern, outside of its runs.
+    pub async fn fetch(&self, fetch: Fetch) -> Fetched {
+        fetch::fetch(&self.0.services, fetch).await
+    }
+
     /// Ids of the executors that stand ready for a tenant; `None`: for those that are in no group.
     pub fn executor_process_ids(&self, tenant: Option<u128>) -> Vec<u32> {
         match &self.0.place {
@@ -462,6 +468,7 @@ fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
     registry.add(effects::KeyValue);
     registry.add(effects::File);
     registry.add(effects::Stream);
+    registry.add(effects::FilePiece);
     let connectors = effects::Connectors::new(config).map(Arc::new);
     registry.add(effects::Mail::new(&config.egress, connectors.clone()));
     registry.add(effects::Sql::new(config, connectors));

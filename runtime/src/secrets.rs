@@ -99,6 +99,19 @@ impl Vault {
         self.reveal_within(value, to, &mut room)
     }
 
+    /// Masks what a request with these references has revealed, although it is not sent again: its secrets may be in what is
+    /// read again. Those that are bound to other hosts than the request's are masked as well, which hides too much rather than too
+    /// little.
+    pub fn note_revealed(&self, request: &str) {
+        if self.granted.is_empty() {
+            return;
+        }
+        if let Ok(request) = serde_json::from_str(request) {
+            // What it was refused for is known to whoever asked then.
+            let _ = self.reveal(request, Destination::Inside);
+        }
+    }
+
     fn reveal_within(
         &self,
         value: Value,
@@ -147,6 +160,11 @@ impl Vault {
             Some(masker) => masker.bytes(bytes),
             None => bytes,
         }
+    }
+
+    /// The bytes of a file, of which as many stay as there are, with `*` for each of those of a secret; `None`: they have none.
+    pub fn blotted(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.masker()?.blotted(bytes)
     }
 
     /// Whether a secret is in it.
@@ -442,6 +460,21 @@ mod tests {
         }
         let json = RawValue::from_string(json.to_owned()).unwrap();
         vault.mask_cut_json(json).get().to_owned()
+    }
+
+    #[test]
+    fn what_a_known_request_has_revealed_is_masked() {
+        let bound = Secret::new("geheim-geheim".to_owned(), vec!["api.example.com".to_owned()]);
+        let secrets = Secrets::from([
+            ("BOUND".to_owned(), bound),
+            ("OTHER".to_owned(), Secret::from("not granted".to_owned())),
+        ]);
+        let granted: Arc<[String]> = Arc::from(["BOUND".to_owned()]);
+        let vault = Vault::new(secrets, granted, "n".to_owned());
+        let request = r#"{"headers": [["a", "heddle-secret(BOUND;n)"]], "url": "heddle-secret(OTHER;n)"}"#;
+        vault.note_revealed(request);
+        vault.note_revealed("no JSON");
+        assert_eq!(vault.mask("geheim-geheim, not granted"), "***, not granted");
     }
 
     #[test]

@@ -213,6 +213,37 @@ fn help_documents_the_exit_codes() {
 }
 
 #[test]
+fn the_short_help_leaves_most_settings_out() {
+    for command in [
+        &["serve"][..],
+        &["user", "create"],
+        &["keys", "rotate"],
+        &["backup"],
+    ] {
+        let help = |flag: &str| {
+            Place::new()
+                .run(&[command, &[flag]].concat())
+                .assert_code(0)
+                .stdout
+                .clone()
+        };
+        let (short, long) = (help("-h"), help("--help"));
+        assert!(
+            short.lines().count() < 40 && short.contains("--data-dir"),
+            "{short}"
+        );
+        assert!(
+            short.contains("see more with '--help'") && !short.contains("--token-ttl"),
+            "{short}"
+        );
+        assert!(
+            long.contains("Settings:") && long.contains("--token-ttl"),
+            "{long}"
+        );
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let place = Place::new();
     let mut child = place.command(&["nodes", "--markdown"]).spawn().unwrap();

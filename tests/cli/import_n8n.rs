@@ -612,3 +612,16 @@ fn lists_are_appended() {
         "{report:#}"
     );
 }
+
+#[test]
+fn what_is_split_out_knows_where_it_came_from() {
+    let split = ("Lines", "splitOut", 1.0, json!({"fieldToSplitOut": "lines"}));
+    let value = json!({"assignments": {"assignments": [
+        {"name": "order", "value": "={{ $('Start').item.json.id }}", "type": "string"},
+        {"name": "line", "value": "={{ $json.lines }}", "type": "number"},
+    ]}});
+    let orders = json!([{"id": "a", "lines": [1, 2]}, {"id": "b", "lines": []}, {"id": "c", "lines": [3]}]);
+    let (output, report) = imported(&row(&[split, ("Both", "set", 3.4, value)]), &orders);
+    let expected = json!([{"order": "a", "line": 1}, {"order": "a", "line": 2}, {"order": "c", "line": 3}]);
+    assert_eq!(output, expected, "{report:#}");
+}

@@ -18,5 +18,7 @@ mod http_server;
 mod import_n8n;
 #[path = "../shared/needs.rs"]
 mod needs;
+mod operations;
 mod outside;
 mod running;
+mod testing;

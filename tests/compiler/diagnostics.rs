@@ -419,8 +419,8 @@ says!(only_the_first_counts, of(started(
     &["start -> if", "if.true -> r1", "if.false -> r2", "if.false -> r3", "start -> w", "w -> w2"],
 )), @r#"
 warning[several-returns] r3: a run may reach both this node and `r2`; only the first Return counts
-warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook and no OnForm
-warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook and no OnForm
+warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
+warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
 warning[responds-twice] w2: a run may reach both this node and `w`; only the first RespondToWebhook counts
 "#);
 
@@ -431,10 +431,10 @@ says!(what_is_streamed_counts_before_a_whole_response, of(started(
     ],
     &["start -> if", "if.true -> s", "s -> w", "if.false -> w2"],
 )), @r#"
-warning[no-webhook] s: nobody waits for this response: the graph has no OnWebhook and no OnForm
-warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook and no OnForm
+warning[no-webhook] s: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
+warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
 warning[responds-twice] w: a run may reach both this node and `s`; what is streamed is the response then, and this one is not sent
-warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook and no OnForm
+warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
 "#);
 
 says!(effects_in_long_loops, of(started(

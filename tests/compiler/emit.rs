@@ -51,6 +51,7 @@ fn standard(node_type: &'static str, parameters: Vec<(&str, Argument)>) -> Optio
         .collect();
     Some(Body::Standard {
         node_type,
+        needs: Vec::new(),
         parameters,
     })
 }

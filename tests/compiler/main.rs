@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod bounds;
+mod chats;
 mod code;
 mod compare;
 mod components;
@@ -15,6 +16,8 @@ mod forms;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod lowering;
+mod operations;
+mod polls;
 mod properties;
 mod refusals;
 mod vocabulary;

@@ -2,6 +2,7 @@
 
 mod api;
 mod bucket;
+mod convert;
 mod passing;
 mod protocol;
 mod rights;

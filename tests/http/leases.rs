@@ -324,7 +324,8 @@ impl World {
         let is_stored = write(&self.store, move |db| {
             Box::pin(async move {
                 let owner = if is_own { &server } else { runs::NOBODY };
-                runs::accept(db, &server, owner, vec![row]).await
+                let stored = runs::accept(db, &server, owner, vec![row]).await?;
+                Ok(stored.is_some())
             })
         });
         job.next = Next::Perform;

@@ -79,6 +79,47 @@ each_database! {
         assert_eq!(hook.runs(&deployment).await.len(), 2);
     }
 
+    async fn attachments_are_files_of_the_run_where_the_node_wants_them(service: Service) {
+        let service = with_secret(&service).await;
+        let graph = json!({
+            "nodes": [
+                {"id": "mail", "type": "OnEmail", "data": {"parameters": {"files": true}}},
+                {"id": "read", "type": "File", "data": {"parameters": {"file": "{{ $input.attachments[0] }}"}}},
+                {"id": "end", "type": "Return"},
+            ],
+            "edges": [{"source": "mail", "target": "read"}, {"source": "read", "target": "end"}],
+        });
+        let hook = Hook::saved(&service, graph).await;
+        let deployment = hook.deploy().await;
+        let one = hook.get(&format!("/api/deployments/{deployment}")).await;
+        let address = one.body["data"]["emailEndpoints"][0]["address"].as_str().unwrap().to_owned();
+        let attached = "--b\r\nContent-Type: text/csv\r\nContent-ID: <one@x>\r\n\
+            Content-Disposition: attachment; filename=\"../or ders.csv\"\r\nContent-Transfer-Encoding: base64\r\n\r\naWQKMQo=\r\n";
+        let message = format!(
+            "From: ann@example.org\r\nTo: {address}\r\nMessage-ID: <one@example.org>\r\n\
+             Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHi\r\n{attached}--b--\r\n"
+        );
+        let taken = post(&service, "", message.clone()).await;
+        assert_eq!(taken.status, 202, "{taken}");
+        let run = taken.body["recipients"][0]["runId"].as_str().unwrap().to_owned();
+        let ended = service.ended(&hook.user, &deployment, &run).await;
+        assert_eq!(ended["output"], "id\n1\n", "{ended}");
+        let file = &ended["eventData"]["attachments"][0];
+        assert_eq!(
+            *file,
+            json!({
+                "$file": file["$file"], "name": "or ders.csv", "type": "text/csv", "size": 5, "contentId": "one@x",
+                "sha256": "7cde7fb64fd82bd152710cf238e017b9ab46c0592483edc067ba4f6c75fac108",
+            }),
+        );
+        assert_eq!(ended["eventData"]["text"].as_str().unwrap().trim_end(), "Hi");
+        // The run holds it, so that it goes with the run.
+        let held = hook.get(&format!("/api/deployments/{deployment}/runs/{run}/files")).await;
+        assert_eq!(held.body["data"].as_array().map(Vec::len), Some(1), "{held}");
+        let again = post(&service, "", message).await;
+        assert_eq!(again.body["recipients"][0]["status"], "duplicate", "{again}");
+    }
+
     async fn only_the_mail_server_hands_messages_over(service: Service) {
         let closed = post(&service, "", message("a@example.com", "one")).await;
         assert_eq!((closed.status, closed.code()), (404, "NOT_FOUND"), "without a secret this way is closed");

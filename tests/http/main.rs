@@ -40,6 +40,7 @@ mod nodes;
 mod operation;
 mod patterns;
 mod people;
+mod polls;
 mod preview;
 mod published_attacks;
 mod queries;

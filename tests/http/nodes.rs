@@ -81,13 +81,17 @@ async fn every_property_at_any_depth_has_its_facts() {
             Value::Object(fields) => {
                 for (name, field) in fields {
                     let at = format!("{at}.{name}");
-                    if name == "properties" {
-                        for (name, property) in field.as_object().unwrap() {
-                            assert!(property["x-heddle"]["widget"].is_string(), "{at}.{name}");
-                            *count += 1;
-                        }
+                    if name != "properties" {
+                        walk(&at, field, count);
+                        continue;
                     }
-                    walk(&at, field, count);
+                    // A property may be called `properties` as well.
+                    for (name, property) in field.as_object().unwrap() {
+                        let at = format!("{at}.{name}");
+                        assert!(property["x-heddle"]["widget"].is_string(), "{at}");
+                        *count += 1;
+                        walk(&at, property, count);
+                    }
                 }
             }
             Value::Array(items) => items.iter().for_each(|item| walk(at, item, count)),

@@ -125,13 +125,13 @@ async fn a_large_body_that_nobody_wants_ends_the_connection_and_the_answer_says_
         ("/webhooks/nothing", JSON, 1 << 20, 404),
         ("/api/auth/login", JSON, 4 << 20, 413),
         (webhook.as_str(), "text/html", 1 << 20, 415),
-        (webhook.as_str(), JSON, 2 << 20, 413),
+        (webhook.as_str(), JSON, 16 << 20, 413),
     ] {
         let mut client = Client::of(&service).await;
         client.send(&head(path, content_type, length)).await;
         if status == 413 {
             // As much as is too large for either.
-            client.send(&"x".repeat((1 << 20) + 1)).await;
+            client.send(&"x".repeat((8 << 20) + 1)).await;
         }
         let answer = client.answer().await.unwrap();
         assert_eq!(answer.status, status, "{path}");

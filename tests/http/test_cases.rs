@@ -56,6 +56,31 @@ fn calling(pattern: &str) -> Value {
 }
 
 each_database! {
+    async fn the_tests_of_a_workspace_are_listed_together(service: Service) {
+        let ann = service.user("ann").await;
+        let (mut patterns, mut tests) = (Vec::new(), Vec::new());
+        for name in ["a", "b", "c"] {
+            let pattern = service.drawn(&ann, &doubling()).await;
+            tests.push(added(&service, &ann, &pattern, json!({"name": name})).await);
+            patterns.push(pattern);
+        }
+        let first = get(&service, &ann, "/api/tests?limit=2").await;
+        let test = |place: usize, name: &str| json!({
+            "id": tests[place], "patternId": patterns[place], "name": name, "createdAt": NOW, "updatedAt": NOW, "lastResult": null,
+        });
+        assert_eq!(first.body["data"], json!([test(0, "a"), test(1, "b")]), "{first}");
+        assert_eq!(first.body["meta"], json!({"limit": 2, "nextCursor": tests[1]}));
+        let second = get(&service, &ann, &format!("/api/tests?limit=2&cursor={}", tests[1])).await;
+        assert_eq!(second.body["data"], json!([test(2, "c")]), "{second}");
+        assert_eq!(second.body["meta"], json!({"limit": 2, "nextCursor": null}));
+        let stranger = service.user("bob").await;
+        assert_eq!(get(&service, &stranger, "/api/tests").await.body["data"], json!([]));
+        for (query, field) in [("limit=0", "limit"), ("cursor=x", "cursor")] {
+            let refused = get(&service, &ann, &format!("/api/tests?{query}")).await;
+            assert_eq!(refused.wrong_fields(), [field], "{query}");
+        }
+    }
+
     async fn tests_are_kept_with_a_pattern(service: Service) {
         let ann = service.user("ann").await;
         let pattern = service.drawn(&ann, &doubling()).await;

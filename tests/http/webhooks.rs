@@ -1,6 +1,7 @@
 //! Events that come in by webhooks, from a signed request to a run, the log and the tap.
 
 mod answers;
+mod chats;
 mod checks;
 pub mod fixture;
 mod forged;

@@ -22,13 +22,24 @@ fn workflow(nodes: &[Value], edges: &[(&str, &str)]) -> Value {
     json!({"name": "W", "nodes": nodes, "connections": connections})
 }
 
-fn imported(given: &Value) -> Imported {
+pub fn imported(given: &Value) -> Imported {
     let imported = import(&find(given, "W").unwrap()[0], &Calls::new());
     assert!(imported.report.valid, "{:#?}", imported.report);
     imported
 }
 
-fn node_of<'i>(imported: &'i Imported, id: &str) -> &'i Value {
+/// A trigger and a node `it` of this kind, with credentials.
+pub fn with_credentials(kind: &str, parameters: Value) -> Value {
+    let nodes = [
+        node("Start", "manualTrigger", json!({})),
+        node("it", kind, parameters),
+    ];
+    let mut given = workflow(&nodes, &[("Start", "it")]);
+    given["nodes"][1]["credentials"] = json!({"someApi": {"id": "1", "name": "mine"}});
+    given
+}
+
+pub fn node_of<'i>(imported: &'i Imported, id: &str) -> &'i Value {
     let nodes = imported.graph_data["nodes"].as_array().unwrap();
     nodes
         .iter()
@@ -36,7 +47,7 @@ fn node_of<'i>(imported: &'i Imported, id: &str) -> &'i Value {
         .unwrap_or_else(|| panic!("{:#}", imported.graph_data))
 }
 
-fn says(imported: &Imported, code: &str) -> bool {
+pub fn says(imported: &Imported, code: &str) -> bool {
     imported.report.items.iter().any(|item| item.code == code)
 }
 

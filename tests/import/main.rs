@@ -4,4 +4,5 @@
 
 mod drawn;
 mod measure;
+mod operations;
 mod properties;

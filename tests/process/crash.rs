@@ -102,7 +102,9 @@ fn survives(dir: &Path, database: &[(&str, &str)]) {
         assert!(events.send(&mut sender, &server.address, &hook));
     }
     let accepted = events.accepted.into_inner().unwrap();
-    server.assert_one_run_each(&hook, &accepted, events.sent.into_inner());
+    let sent = events.sent.into_inner();
+    server.assert_one_run_each(&hook, &accepted, sent);
+    server.assert_metered(&hook, sent);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_kept_master_key_is_exchanged_while_a_server_runs() {
 
     let (code, told, error) = output(&mut rotate(dir.path()));
     assert_eq!(code, 0, "{error}");
-    assert!(told.contains("1 data keys are encrypted"), "{told}");
+    assert!(told.contains("1 data key is encrypted"), "{told}");
     let after = std::fs::read_to_string(data.join("master-key")).unwrap();
     assert_ne!(before, after);
     assert_eq!(

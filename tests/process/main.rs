@@ -28,6 +28,7 @@ mod nginx;
 mod outage;
 mod patterns_as_files;
 mod poison;
+mod polls;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod sender;

@@ -249,6 +249,22 @@ fn a_day_with_files() {
         (&json!("Total"), &json!(["sums"]))
     );
 
+    // A graph alone, as examples are: its directory names it. Of long texts the piece that differs is shown.
+    let alone = it.file("alone");
+    fs::create_dir_all(&alone).unwrap();
+    let long = "the same again and again, ".repeat(5);
+    let graph = graph([&format!("{long}old end"), "{{ $input }}"]);
+    fs::write(alone.join("pattern.json"), graph.to_string()).unwrap();
+    assert_eq!(it.done(&["push"]), "alone: created\n");
+    it.edit("alone", "old end", "new end");
+    let diff = it.done(&["diff", "alone"]);
+    assert!(
+        diff.contains("…ain and again, old end\" → …ain and again, new end\""),
+        "{diff}"
+    );
+    fs::remove_dir_all(&alone).unwrap();
+    it.done(&["push", "--delete"]);
+
     // Broken: refused before anything is stored.
     it.edit("total", "{{ $input }}", "{{ $inptu }}");
     let (code, _, told) = it.heddle(&["push"]);
@@ -303,6 +319,168 @@ fn a_day_with_files() {
     assert_eq!(it.done(&["push"]), "");
     assert_eq!(it.done(&["push", "--delete"]), "total: deleted on the server\n");
     assert_eq!(it.done(&["status", "--json"]), "[]\n");
+}
+
+#[test]
+fn tests_stand_beside_their_pattern_on_both_sides() {
+    let it = Workspace::start();
+    let orders = it.draw("Orders", &graph(["{{ $input.n + 1 }}", "{{ $input * 2 }}"]));
+    it.login();
+    let (code, _, told) = output(&mut it.command(it.home.path(), &["init", &it.url(), "files"]));
+    assert_eq!(code, 0, "{told}");
+    let path = format!("/api/patterns/{orders}/tests");
+    let theirs = json!({"name": "Theirs", "event": {"n": 1}, "expect": {"nodes": {"second": 4}}});
+    let (status, made) = it.server.call("POST", &path, &it.token, &theirs.to_string());
+    assert_eq!(status, 201, "{made}");
+    let own = format!("{path}/{}", made["id"].as_str().unwrap());
+    assert_eq!(
+        it.done(&["pull"]),
+        "orders: new from the server\norders/tests/theirs.json: new from the server\n"
+    );
+    assert!(
+        it.done(&["test"])
+            .ends_with("1 passed, 0 failed, 0 could not be compared\n")
+    );
+
+    // A new one here, and one that both change, in different fields and then in the same one.
+    let change = |file: &str, from: &str, to: &str| {
+        let path = it.file("orders/tests").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    };
+    let put = |body: Value| {
+        let (status, changed) = it.server.call("PUT", &own, &it.token, &body.to_string());
+        assert_eq!(status, 200, "{changed}");
+    };
+    fs::write(
+        it.file("orders/tests/ours.json"),
+        r#"{"name": "Ours", "event": {"n": 2}, "seed": 7}"#,
+    )
+    .unwrap();
+    change("theirs.json", "\"n\": 1", "\"n\": 3");
+    put(json!({"ignore": ["output.at"]}));
+    let status = it.done(&["status"]);
+    assert!(
+        status.contains("orders/tests/ours.json")
+            && status.contains("changed here and on the server: pull merges, then push"),
+        "{status}"
+    );
+    let (code, _, told) = it.heddle(&["push"]);
+    assert_eq!(code, 1, "{told}");
+    assert!(
+        told.contains("orders/tests/theirs.json: it was changed on the server since: pull first"),
+        "{told}"
+    );
+    assert_eq!(
+        it.done(&["pull"]),
+        "orders/tests/theirs.json: merged; `heddle push` stores the result\n"
+    );
+    assert_eq!(
+        it.done(&["push"]),
+        "orders/tests/ours.json: created\norders/tests/theirs.json: stored\n"
+    );
+    assert_eq!(it.done(&["status"]), "");
+    let stored = it.server.call("GET", &own, &it.token, "").1;
+    assert_eq!(
+        (&stored["case"]["event"], &stored["case"]["ignore"]),
+        (&json!({"n": 3}), &json!(["output.at"]))
+    );
+    change("theirs.json", "\"n\": 3", "\"n\": 4");
+    put(json!({"event": {"n": 5}}));
+    let (code, out, _) = it.heddle(&["pull"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("event.n\n    here:          4\n    on the server: 5"),
+        "{out}"
+    );
+    assert_eq!(
+        it.done(&["pull", "--theirs"]),
+        "orders/tests/theirs.json: updated\n"
+    );
+    assert_eq!(it.done(&["status"]), "");
+
+    // A seed that is gone makes it another test, and CI without a lock makes no second one.
+    change("ours.json", "\"seed\": 7", "\"seed\": null");
+    let lock = fs::read_to_string(it.files().join("heddle.lock")).unwrap();
+    assert_eq!(it.done(&["push"]), "orders/tests/ours.json: stored\n");
+    let (start, end) = (lock.find(",\"tests\"").unwrap(), lock.find("}}}").unwrap());
+    let forgotten = format!("{}{}", &lock[..start], &lock[end + 2..]);
+    fs::write(it.files().join("heddle.lock"), forgotten).unwrap();
+    assert_eq!(it.done(&["push"]), "");
+    assert_eq!(it.done(&["status"]), "");
+    let listed = it.server.call("GET", &path, &it.token, "").1;
+    assert_eq!(listed["tests"].as_array().unwrap().len(), 2, "{listed}");
+
+    // Of a run, with its id from the list; and removed at last.
+    it.done(&["deploy", "orders", "--env", "production"]);
+    let (_, all) = it.server.call("GET", "/api/deployments", &it.token, "");
+    let deployment = all["data"][0]["id"].as_str().unwrap();
+    let execute = format!("/api/deployments/{deployment}/execute");
+    it.server
+        .call("POST", &execute, &it.token, r#"{"eventData": {"n": 20}}"#);
+    it.server.await_ends(&it.token, deployment);
+    let runs = it.done(&["runs"]);
+    let run = runs.split_whitespace().nth(1).unwrap();
+    let made = it.done(&["test", "--from-run", run, "--name", "Of a run"]);
+    assert!(made.ends_with("patterns/orders/tests/of-a-run.json\n"), "{made}");
+    let (_, tested, _) = it.heddle(&["test", "orders"]);
+    assert!(
+        tested.contains("  passed   Of a run (of-a-run.json)\n"),
+        "{tested}"
+    );
+    fs::remove_file(it.file("orders/tests/of-a-run.json")).unwrap();
+    assert_eq!(it.done(&["push"]), "");
+    assert_eq!(
+        it.done(&["push", "--delete"]),
+        "orders/tests/of-a-run.json: deleted on the server\n"
+    );
+}
+
+#[test]
+fn tests_stay_with_a_pattern_that_is_left_and_come_back_with_one_that_is_restored() {
+    let it = Workspace::start();
+    let values = ["{{ $input.n + 1 }}", "{{ $input * 2 }}"];
+    let orders = it.draw("Orders", &graph(values));
+    it.login();
+    let (code, _, told) = output(&mut it.command(it.home.path(), &["init", &it.url(), "files"]));
+    assert_eq!(code, 0, "{told}");
+    let path = format!("/api/patterns/{orders}/tests");
+    let body = json!({"name": "Theirs", "event": {"n": 1}}).to_string();
+    let (status, made) = it.server.call("POST", &path, &it.token, &body);
+    assert_eq!(status, 201, "{made}");
+    it.done(&["pull"]);
+
+    // Removed here, changed there, and brought back.
+    fs::remove_dir_all(it.file("orders")).unwrap();
+    it.save(&orders, &graph([values[0], "{{ $input * 3 }}"]));
+    let (code, out, _) = it.heddle(&["pull"]);
+    assert_eq!(code, 1, "{out}");
+    assert_eq!(
+        it.done(&["pull", "--theirs"]),
+        "orders: new from the server\norders/tests/theirs.json: new from the server\n"
+    );
+    assert_eq!(it.done(&["push", "--delete"]), "");
+    assert_eq!(it.done(&["status"]), "");
+    let listed = it.server.call("GET", &path, &it.token, "").1;
+    assert_eq!(listed["tests"].as_array().unwrap().len(), 1, "{listed}");
+
+    // Changed here, deleted there.
+    it.edit("orders", "$input * 3", "$input * 4");
+    let path = format!("/api/patterns/{orders}");
+    let (status, gone) = it.server.call("DELETE", &path, &it.token, "");
+    assert!(status < 300, "{gone}");
+    let lock = fs::read_to_string(it.files().join("heddle.lock")).unwrap();
+    for side in [&["pull"][..], &["pull", "--theirs"]] {
+        let (code, out, _) = it.heddle(side);
+        assert_eq!(code, 1, "{out}");
+        assert!(
+            out.starts_with("orders: left as it is") && !out.contains("theirs.json"),
+            "{out}"
+        );
+        assert!(it.file("orders/tests/theirs.json").is_file());
+        assert_eq!(fs::read_to_string(it.files().join("heddle.lock")).unwrap(), lock);
+    }
 }
 
 #[test]

@@ -224,6 +224,29 @@ impl Server {
         }
     }
 
+    /// Asserts that so many runs of the user's only workspace were metered, with their fuel.
+    pub fn assert_metered(&self, hook: &Hook, runs: usize) {
+        let (_, workspaces) = self.call("GET", "/api/workspaces", &hook.token, "");
+        let workspace = workspaces["data"][0]["id"].as_str().unwrap();
+        let path = format!("/api/workspaces/{workspace}/usage?by=hour");
+        let (status, usage) = self.call("GET", &path, &hook.token, "");
+        assert_eq!(status, 200, "{usage}");
+        let hours = usage["data"].as_array().unwrap();
+        let sum = |name: &str| hours.iter().map(|hour| hour[name].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(sum("runs"), runs as u64, "{usage}");
+        let recorded = self.runs(&hook.token, &hook.deployment);
+        let fuel = |run: &Value| {
+            let path = format!(
+                "/api/deployments/{}/runs/{}",
+                hook.deployment,
+                run["id"].as_str().unwrap()
+            );
+            let (_, run) = self.call("GET", &path, &hook.token, "");
+            run["data"]["fuelUsed"].as_u64().unwrap()
+        };
+        assert_eq!(sum("fuel"), recorded.iter().map(fuel).sum::<u64>(), "{usage}");
+    }
+
     /// Asks it to end, and waits until it has: the exit code.
     pub fn stop(mut self) -> Option<i32> {
         self.signal("TERM");

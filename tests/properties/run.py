@@ -200,6 +200,8 @@ def rounds(schemathesis, server, arguments):
 def main():
     build()
     schemathesis = install()
+    program = TARGET / "debug/heddle"
+    subprocess.run([VENV / "bin/python", Path(__file__).with_name("schema.py"), program], check=True)
     server = None
     if postgres.is_there():
         server = postgres.Server()

@@ -68,7 +68,7 @@ fn nodes() -> impl Strategy<Value = Value> {
 pub fn documents() -> impl Strategy<Value = Document> {
     (nodes(), values(), nodes(), "[a-zA-Z é/.\n]{0,20}").prop_map(|(nodes, more, inner, text)| {
         Document::of(&json!({
-            "name": text, "description": text, "tags": ["a"],
+            "name": format!("P{text}"), "description": text, "tags": ["a"],
             "graphData": {"nodes": nodes, "edges": [{"source": "a", "target": "b"}], "more": more},
             "nodeDefinitions": {
                 "Own": {"kind": "javascript", "code": text},

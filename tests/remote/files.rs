@@ -162,7 +162,8 @@ fn what_is_no_pattern_is_said() {
     assert!(wrong("{").starts_with("pattern.json: EOF"), "{}", wrong("{"));
     assert_eq!(
         wrong("[]"),
-        "pattern.json: this is not a pattern: it must be an object with `name` and `graphData`"
+        "pattern.json: this is not a pattern: it must be an object with `name` and `graphData`, or a graph with `nodes` \
+         and `edges`"
     );
     let missing = json!({"name": "x", "nodeDefinitions": {"A": {"code": {"file": "code/a.js"}}}});
     assert_eq!(

@@ -622,3 +622,24 @@ async fn an_address_may_be_a_secret_that_is_bound_to_itself() {
     }
     assert_eq!(server.requests().len(), 1);
 }
+
+/// A secret within an address decides where it leads, and so whether another secret may be sent there.
+#[tokio::test]
+async fn a_secret_in_a_base_leads_no_other_secret_astray() {
+    let server = Server::start(ok).await;
+    let runtime = open_runtime();
+    let program = load(&runtime, START);
+    let within = SECRET_REFERENCE.replace("KEY", "ABSENT");
+    let mut http = get("x");
+    http["baseUrl"] = json!(format!("http://{within}@good.example.com/"));
+    http["headers"] = json!([["x-key", SECRET_REFERENCE]]);
+    let astray = format!("{}/?", server.address);
+    let secret = Secret::new(SECRET.to_owned(), vec!["good.example.com".to_owned()]);
+    let request = RunRequest {
+        secrets: [("KEY".to_owned(), secret), ("ABSENT".to_owned(), astray.into())].into(),
+        ..request(WITH_SECRET, &http)
+    };
+    let result = perform_on(&runtime, &program, request).await;
+    assert_eq!(error_code(&result), "NOT_PERMITTED", "{result}");
+    assert!(server.requests().is_empty());
+}

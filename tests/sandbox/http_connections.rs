@@ -318,6 +318,11 @@ async fn list() -> Server {
             "/page" => json_answer(&json!(items)),
             "/broken" if page == 2 => response("500 Oops", "x: y", b"oops"),
             "/broken" => json_answer(&json!({"rows": items, "next": 2})),
+            "/omitted" => json_answer(&json!({"rows": (page == 1).then_some(&items), "next": (page == 1).then_some(2)})),
+            "/last" if page == 2 => json_answer(&json!({"count": 3})),
+            "/last" => json_answer(&json!({"rows": items, "next": 2})),
+            "/none" => json_answer(&json!({"rows": null})),
+            "/refused" => json_answer(&json!({"ok": false, "error": "missing_scope"})),
             "/same" => json_answer(&json!({"rows": items, "next": 2})),
             _ => ok("no list"),
         }
@@ -359,6 +364,21 @@ async fn the_items_of_all_pages_come_as_one_list() {
             "{path}"
         );
     }
+    // The list may be null, missing on a page that isn't the first, and missing altogether if its path says so.
+    for (path, items, expected) in [
+        ("/omitted", "rows", json!([1, 2, 3])),
+        ("/last", "rows", json!([1, 2, 3])),
+        ("/none", "rows", json!([])),
+        ("/refused", "channels?", json!([])),
+        ("/last", "rows?", json!([1, 2, 3])),
+    ] {
+        let pagination = json!({"type": "cursor", "cursor": "next", "parameter": "after", "items": items});
+        let request = json!({"url": server.url(path), "pagination": pagination, "bodyOnly": true});
+        let output = run(&runtime, "HttpRequest", request, &Given::default())
+            .await
+            .output();
+        assert_eq!(output, expected, "{path}");
+    }
     let limited =
         json!({"url": server.url("/page"), "pagination": {"type": "page", "maxPages": 2, "start": 2}});
     let output = run(&runtime, "HttpRequest", limited, &Given::default())
@@ -388,7 +408,20 @@ async fn lists_that_go_wrong_fail_the_node() {
         (
             "/cursor",
             json!({"type": "cursor", "cursor": "next"}),
-            "PARSE: `pagination.items` says where the list is",
+            "PARSE: Page 1 of http://127.0.0.1; has no list of items: its body is an object with `data`, `next`. \
+             `pagination.items` says which of its fields is the list.",
+        ),
+        (
+            "/cursor",
+            json!({"type": "cursor", "cursor": "next", "items": "data"}),
+            "PARSE: Page 1 of http://127.0.0.1; has no list of items: `pagination.items` names `data`, which is an object with \
+             `rows`.",
+        ),
+        (
+            "/refused",
+            json!({"type": "page", "items": "channels"}),
+            "PARSE: Page 1 of http://127.0.0.1; has no list of items: `pagination.items` names `channels`, but its body is an \
+             object with `ok`, `error`. If the service leaves the field out when the list is empty, write `channels?`.",
         ),
         (
             "/cursor",
@@ -405,7 +438,11 @@ async fn lists_that_go_wrong_fail_the_node() {
         let failure = run(&runtime, "HttpRequest", request, &Given::default())
             .await
             .failure();
-        assert!(failure.starts_with(expected), "{path}: {failure}");
+        let (before, after) = expected.split_once(';').unwrap_or((expected, ""));
+        assert!(
+            failure.starts_with(before) && failure.contains(after),
+            "{path}: {failure}"
+        );
     }
     let accepted = json!({
         "url": server.url("/broken"), "acceptStatuses": ["2xx", 500],

@@ -184,6 +184,45 @@ async fn fetch_is_sent_by_the_host_and_requests_go_together() {
 }
 
 #[tokio::test]
+async fn code_reads_files_and_makes_files() {
+    let source = "export default async ({input}) => {
+        const {total} = await input.file.json();
+        const bytes = new Uint8Array(await input.file.arrayBuffer());
+        const text = `${total} ${bytes.length} ${(await input.file.text()).length} ${Buffer.from(bytes).toString('hex', 0, 2)}`;
+        return new File([text], 'total.txt', {type: 'text/plain'});
+    }";
+    let make = json!({"operation": "make", "content": {"total": "12 €"}, "format": "json", "name": "a.json"});
+    let graph = pattern(
+        &[
+            node("make", "File", make),
+            node(
+                "pass",
+                "SetFields",
+                json!({"fields": {"file": "{{ $input }}"}, "keepInput": false}),
+            ),
+            node("code", "JavaScript", json!({ "code": source })),
+            node("read", "File", json!({})),
+            node(
+                "end",
+                "Return",
+                json!({"value": "{{ [$input, $nodes.code.name, $nodes.code.size] }}"}),
+            ),
+        ],
+        &[
+            "start -> make",
+            "make -> pass",
+            "pass -> code",
+            "code -> read",
+            "read -> end",
+        ],
+    );
+    assert_eq!(
+        output(&run(&graph, &json!({})).await),
+        json!(["12 € 18 16 7b22", "total.txt", 17])
+    );
+}
+
+#[tokio::test]
 async fn fetch_reads_json_and_fails_as_an_error_that_code_can_catch() {
     let server = Server::start(|_| ok("{\"a\": [1, 2]}")).await;
     let source = format!(

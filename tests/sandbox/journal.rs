@@ -5,12 +5,15 @@ use crate::harness::{code, config, request};
 use crate::patterns::{node, pattern};
 use crate::server::{Server, ok, response};
 use heddle_compiler::Options;
+use heddle_runtime::files::{FileFuture, FileSink, Files, MemoryFiles, OpenedFile};
 use heddle_runtime::{
     EgressPolicy, Entry, Journal, Limits, Outcome, Recorded, RunJournal, RunRequest, Runtime, RuntimeConfig,
-    Status, Tier,
+    Services, Status, Tier,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Keeps entries in memory; its clock stands where it was set.
@@ -54,6 +57,18 @@ async fn execute(
     limits: Limits,
     signals: Value,
 ) -> Outcome {
+    let files = Arc::new(MemoryFiles::default());
+    execute_with(runtime, graph, kept, (limits, signals), files).await
+}
+
+/// The same, with these files.
+async fn execute_with(
+    runtime: &Runtime,
+    graph: &Value,
+    kept: &Arc<Kept>,
+    (limits, signals): (Limits, Value),
+    files: Arc<dyn Files>,
+) -> Outcome {
     // A graph may bring its definitions along.
     let definitions = graph.get("nodeDefinitions").cloned().unwrap_or(json!({}));
     let compiled = heddle_compiler::compile(graph, &definitions, &Options::default());
@@ -71,6 +86,10 @@ async fn execute(
         trigger_node_id: Some("start".into()),
         journal: Some(journal),
         limits,
+        services: Services {
+            files,
+            ..Services::default()
+        },
         ..request(0, &json!({"n": 1}))
     };
     runtime.run(&program, request).await
@@ -176,6 +195,141 @@ async fn what_a_stop_has_cut_off_is_done_and_what_came_before_is_not() {
         3,
         "a repeated request has the key that it had: {keys:?}"
     );
+}
+
+/// Three pieces of a file are read, and written as another; a request follows.
+fn converting(server: &Server) -> Value {
+    let lines = "{{ Array.from({length: 60000}, (_, i) => ({i, text: 'a text of some length'})) }}";
+    pattern(
+        &[
+            node(
+                "list",
+                "ConvertFile",
+                json!({"value": lines, "to": "jsonLines", "name": "a.jsonl"}),
+            ),
+            node(
+                "csv",
+                "ConvertFile",
+                json!({"to": "csv", "condition": "{{ $item.i % 2 == 0 }}", "record": "{{ ({ i: $item.i, text: $item.text }) }}"}),
+            ),
+            node(
+                "get",
+                "HttpRequest",
+                json!({"url": server.url("/"), "bodyOnly": true}),
+            ),
+            node(
+                "end",
+                "Return",
+                json!({"value": "{{ [$nodes.csv.name, $nodes.csv.size, $nodes.csv.sha256] }}"}),
+            ),
+        ],
+        &["start -> list", "list -> csv", "csv -> get", "get -> end"],
+    )
+}
+
+#[tokio::test]
+async fn pieces_of_files_are_done_again_and_take_no_room_in_the_journal() {
+    let (server, runtime) = (counting().await, runtime());
+    let (graph, whole) = (converting(&server), Arc::new(Kept::default()));
+    let first = output(&again(&runtime, &graph, &whole).await);
+    assert_eq!(first[0], "a.csv");
+    let entries = whole.entries();
+    let bytes: usize = entries.iter().map(|entry| entry.json.len()).sum();
+    assert!(bytes < 2_000, "{bytes} bytes for {first}");
+    let made_again = |entries: &[Entry]| {
+        entries
+            .iter()
+            .filter(|entry| entry.json.contains("again"))
+            .count()
+    };
+    assert!(made_again(&entries) >= 6, "{entries:?}");
+    // Files of this test are in memory and end with their execution: what began them must begin again as well. So the journal
+    // is cut where the first file was being written.
+    for known in 0..made_again(&entries[..3]) + 1 {
+        let kept = Arc::new(Kept::default());
+        *kept.entries.lock().unwrap() = entries.iter().take(known).cloned().collect();
+        assert_eq!(
+            output(&again(&runtime, &graph, &kept).await),
+            first,
+            "{known} were known"
+        );
+        assert_eq!(kept.entries().len(), entries.len());
+    }
+}
+
+/// Files that stay, and how many were begun.
+#[derive(Debug, Default)]
+struct Counted {
+    files: MemoryFiles,
+    begun: AtomicUsize,
+}
+
+impl Files for Counted {
+    fn open(&self, id: &str, part: Option<Range<u64>>) -> FileFuture<'static, OpenedFile> {
+        self.files.open(id, part)
+    }
+
+    fn create(&self, name: &str, media_type: &str) -> FileFuture<'static, Box<dyn FileSink>> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.files.create(name, media_type)
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_the_journal_has_is_not_written_again() {
+    let (server, runtime) = (counting().await, runtime());
+    let (graph, kept) = (converting(&server), Arc::new(Kept::default()));
+    let files = Arc::new(Counted::default());
+    let first = execute_with(
+        &runtime,
+        &graph,
+        &kept,
+        (Limits::default(), json!({})),
+        files.clone(),
+    )
+    .await;
+    assert_eq!(files.begun.load(Ordering::Relaxed), 2);
+    let entries = kept.entries();
+    let last = entries.iter().rposition(|entry| entry.json.contains("$file"));
+    // All of it, and without the second of the files.
+    for (known, begun) in [(entries.len(), 2), (last.unwrap(), 3)] {
+        let kept = Arc::new(Kept::default());
+        *kept.entries.lock().unwrap() = entries.iter().take(known).cloned().collect();
+        let again = execute_with(
+            &runtime,
+            &graph,
+            &kept,
+            (Limits::default(), json!({})),
+            files.clone(),
+        )
+        .await;
+        assert_eq!(output(&again), output(&first));
+        assert_eq!(files.begun.load(Ordering::Relaxed), begun, "{known} were known");
+    }
+}
+
+/// More files than a run writes at a time: those that are finished are given up when the journal has them.
+#[tokio::test]
+async fn files_that_the_journal_has_are_not_left_open() {
+    let runtime = runtime();
+    let ids: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
+    let mut nodes: Vec<Value> = ids
+        .iter()
+        .map(|id| node(id, "ConvertFile", json!({"value": "{{ [{a: 1}] }}", "to": "csv"})))
+        .collect();
+    nodes.push(node("end", "Return", json!({"value": "{{ $nodes.n11.sha256 }}"})));
+    let mut edges: Vec<String> = ids
+        .windows(2)
+        .map(|two| format!("{} -> {}", two[0], two[1]))
+        .collect();
+    edges.insert(0, "start -> n0".to_owned());
+    edges.push("n11 -> end".to_owned());
+    let edges: Vec<&str> = edges.iter().map(String::as_str).collect();
+    let (graph, kept) = (pattern(&nodes, &edges), Arc::new(Kept::default()));
+    let first = output(&again(&runtime, &graph, &kept).await);
+    let known = kept.entries().len();
+    assert_eq!(output(&again(&runtime, &graph, &kept).await), first);
+    assert_eq!(kept.entries().len(), known);
 }
 
 #[tokio::test]

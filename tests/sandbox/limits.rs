@@ -34,7 +34,7 @@ async fn an_endless_loop_runs_out_of_fuel() {
     assert_eq!(
         error.message,
         "The run used its 20,000,000 units of fuel while node `3` was executing. \
-         Look for a loop that does not end, or raise the fuel limit."
+         Look for a loop that does not end, or raise the limit (`run_fuel` of the server, `--fuel` of `heddle run`)."
     );
     assert_eq!(error.node_id.as_deref(), Some("3"));
     assert_eq!(outcome.usage.fuel_used, 20_000_000);

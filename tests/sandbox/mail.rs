@@ -1,7 +1,8 @@
 //! SendEmail against an SMTP server of others.
 
+use crate::patterns::{node, pattern};
 use crate::services::{
-    Given, closed_runtime_of, open_runtime_of, run, run_data, runtime_with_crashing_connectors,
+    Given, closed_runtime_of, open_runtime_of, run, run_data, run_pattern, runtime_with_crashing_connectors,
 };
 use crate::smtp::Smtp;
 use heddle_runtime::{Limits, SqliteFiles};
@@ -78,6 +79,39 @@ async fn a_message_arrives_with_all_its_parts() {
         .await
         .output();
     assert_eq!(again, output);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_attached() {
+    let Some(mut server) = Smtp::start("none") else {
+        return;
+    };
+    let runtime = open_runtime_of(module_path!());
+    let attached = mail(json!({"attachments": ["{{ $input }}"]}));
+    let graph = pattern(
+        &[
+            node(
+                "file",
+                "File",
+                json!({"operation": "make", "content": "an invoice", "name": "r ü.txt"}),
+            ),
+            node("send", "SendEmail", attached),
+            node("end", "Return", json!({})),
+        ],
+        &["start -> file", "file -> send", "send -> end"],
+    );
+    let sent = run_pattern(&runtime, &graph, &plain(server.port), Limits::default()).await;
+    sent.output();
+    let content = server.message()["content"].as_str().unwrap().to_owned();
+    assert!(content.contains("Content-Disposition: attachment"), "{content}");
+    assert!(
+        content.contains("Content-Type: text/plain; charset=utf-8"),
+        "{content}"
+    );
+    assert!(
+        content.contains("an invoice") || content.contains("YW4gaW52b2ljZQ=="),
+        "{content}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -206,7 +206,7 @@ pub async fn run_with(runtime: &Runtime, nodes: &[(&str, &str, Value)], services
 }
 
 /// Runs a pattern that begins at the node `start`.
-async fn run_pattern(runtime: &Runtime, pattern: &Value, given: &Given, limits: Limits) -> Ran {
+pub async fn run_pattern(runtime: &Runtime, pattern: &Value, given: &Given, limits: Limits) -> Ran {
     let services = Services {
         connections: Arc::new(given.clone()),
         ..Services::default()

@@ -1,9 +1,10 @@
 //! SqlQuery on real databases: PostgreSQL, MariaDB and SQLite.
 
 use crate::mariadb::MariaDb;
+use crate::patterns::{node, pattern};
 use crate::postgres::TestDatabase;
 use crate::services::{
-    Given, Ran, closed_runtime_of, open_runtime_of, run, run_data, runtime_with_sqlite_of,
+    Given, Ran, closed_runtime_of, open_runtime_of, run, run_data, run_pattern, runtime_with_sqlite_of,
 };
 use heddle_runtime::{Limits, Runtime, SqliteFiles};
 use serde_json::{Value, json};
@@ -69,6 +70,77 @@ impl Database {
         }
         run_data(&self.runtime, "SqlQuery", data, &self.given, Limits::default()).await
     }
+}
+
+/// Bytes of a row, and of an array in it if there are any, as files that another node reads.
+async fn as_files(database: &Database, query: &str) -> Value {
+    let sql = json!({"connection": "db", "query": query, "files": true});
+    let first = "{{ $nodes.query[0].picture }}";
+    let graph = pattern(
+        &[
+            node("query", "SqlQuery", sql),
+            node("read", "File", json!({"file": first, "format": "base64"})),
+            node(
+                "end",
+                "Return",
+                json!({"value": "{{ [$nodes.query[0], $nodes.read] }}"}),
+            ),
+        ],
+        &["start -> query", "query -> read", "read -> end"],
+    );
+    let ran = run_pattern(&database.runtime, &graph, &database.given, Limits::default()).await;
+    let mut output = ran.output();
+    let id = output[0]["picture"]["$file"].take();
+    assert!(id.is_string(), "{output}");
+    output
+}
+
+fn picture() -> Value {
+    json!({
+        "$file": null, "name": "picture", "type": "application/octet-stream", "size": 2,
+        "sha256": "ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f",
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_are_files_where_the_node_wants_them() {
+    let (postgres, _kept) = Database::postgres().await;
+    let query = "select '\\xff00'::bytea as picture, null::bytea as none, array['\\xff'::bytea, null] as several, \
+                 '{\"a\": \"/wA=\"}'::jsonb as json";
+    let found = as_files(&postgres, query).await;
+    assert_eq!(found[0]["picture"], picture());
+    assert_eq!(
+        (&found[0]["none"], &found[0]["json"]),
+        (&Value::Null, &json!({"a": "/wA="}))
+    );
+    let several = &found[0]["several"];
+    assert_eq!(
+        (&several[0]["size"], &several[1]),
+        (&json!(1), &Value::Null),
+        "{found}"
+    );
+    assert_eq!(found[1], "/wA=");
+    let dir = tempfile::tempdir().unwrap();
+    let found = as_files(
+        &Database::sqlite(&dir),
+        "select x'ff00' as picture, 'text' as other",
+    )
+    .await;
+    assert_eq!(found, json!([{"picture": picture(), "other": "text"}, "/wA="]));
+    if let Some(server) = MariaDb::start().await {
+        let found = as_files(
+            &Database::mariadb(&server),
+            "select x'ff00' as picture, 'text' as other",
+        )
+        .await;
+        assert_eq!(found, json!([{"picture": picture(), "other": "text"}, "/wA="]));
+    }
+    let many = "select '\\xff'::bytea as b from generate_series(1, 1001)";
+    let sql = json!({"connection": "db", "query": many, "files": true});
+    let failure = run(&postgres.runtime, "SqlQuery", sql, &postgres.given)
+        .await
+        .failure();
+    assert!(failure.starts_with("FILE_LIMIT: "), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

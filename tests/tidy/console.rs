@@ -37,6 +37,21 @@ const OTHERS: &[(&str, &str, &str)] = &[
         "the same: edges follow the names of its cases",
     ),
     (
+        "console/src/graph/reads.ts",
+        "If",
+        "the guess of an event follows what is only passed on",
+    ),
+    ("console/src/graph/reads.ts", "Switch", "the same"),
+    ("console/src/graph/reads.ts", "NoOp", "the same"),
+    ("console/src/graph/reads.ts", "Merge", "the same"),
+    ("console/src/graph/reads.ts", "Log", "the same"),
+    ("console/src/graph/reads.ts", "Wait", "the same"),
+    (
+        "console/src/graph/reads.ts",
+        "Transform",
+        "the same: what its one parameter names",
+    ),
+    (
         "console/src/run/Execution.svelte",
         "Log",
         "the tab with a node's log",

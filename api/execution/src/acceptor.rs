@@ -457,7 +457,7 @@ async fn store_group(
     }
     let server = server.clone();
     store
-        .write_sized(load, move |db| {
+        .write_metered(load, move |db| {
             Box::pin(async move {
                 let keys: Vec<KeyRow> = rows
                     .iter()
@@ -478,13 +478,13 @@ async fn store_group(
                 let is_new = |row: &AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
                 let owner = if executes { &server } else { runs::NOBODY };
-                if !runs::accept(db, &server, owner, new).await? {
+                let Some(later) = runs::accept(db, &server, owner, new).await? else {
                     return Err(StoreError::Unavailable(Failed::NoLease));
-                }
+                };
                 if !executes {
                     notices::tell(db, Notice::Accepted).await?;
                 }
-                Ok(taken)
+                Ok((taken, later))
             })
         })
         .await

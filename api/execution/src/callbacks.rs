@@ -116,7 +116,12 @@ impl Callbacks {
 
     /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It
     /// may come before the run is there; then it waits for the run.
-    pub async fn call_back(&self, run: RunId, place: String, event: String) -> Result<Value, ServiceError> {
+    pub async fn call_back(
+        &self,
+        run: RunId,
+        place: String,
+        event: String,
+    ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
         let load = Load::of(None, event.len());
         let found = self
@@ -135,7 +140,7 @@ impl Callbacks {
         (deployment, run): (DeploymentId, RunId),
         place: String,
         event: String,
-    ) -> Result<Value, ServiceError> {
+    ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
         let load = Load::of(Some(editor.user()), event.len());
         let write = self.store.write_sized(load, move |db| {
@@ -153,11 +158,15 @@ impl Callbacks {
         self.told(found)
     }
 
-    fn told(&self, found: Found) -> Result<Value, ServiceError> {
+    fn told(&self, found: Found) -> Result<CallbackResponse, ServiceError> {
         match found {
-            Found::First(body) => {
+            Found::First(state) => {
                 self.parked.wake();
-                Ok(body.unwrap_or_else(|| json!({ "status": "accepted" })))
+                let body = state.get("respondBody").filter(|body| !body.is_null());
+                Ok(CallbackResponse {
+                    body: body.cloned().unwrap_or_else(|| json!({ "status": "accepted" })),
+                    page: html(&state, "respondPage"),
+                })
             }
             Found::Again => Err(called_before()),
             Found::Over => Err(over()),
@@ -165,12 +174,14 @@ impl Callbacks {
         }
     }
 
-    /// Whether a call would be the one that counts; changes nothing.
-    pub async fn is_open(&self, run: RunId, place: &str) -> Result<(), ServiceError> {
+    /// The pattern's own page that asks, if it has one; an error unless a call would be the one that counts. Changes
+    /// nothing.
+    pub async fn look(&self, run: RunId, place: &str) -> Result<Option<String>, ServiceError> {
         let now_ms = self.clock.now().millis();
         let mut reader = self.store.reader().await?;
         match look(&mut reader.db(), run, place, now_ms).await? {
-            Look::Early | Look::Waiting(_) => Ok(()),
+            Look::Early => Ok(None),
+            Look::Waiting(state) => Ok(html(&state, "page")),
             Look::Called => Err(called_before()),
             Look::Over => Err(over()),
             Look::Nothing => Err(Code::NotFound.into()),
@@ -197,12 +208,26 @@ impl Callbacks {
     }
 }
 
+/// HTML that the state of a wait has.
+fn html(state: &Value, name: &str) -> Option<String> {
+    state.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
 fn called_before() -> ServiceError {
     Code::Conflict.with("This URL has already been called; it works only once.")
 }
 
 fn over() -> ServiceError {
     Code::Gone.with("Nothing is waiting for this call any longer.")
+}
+
+/// What the sender of a call gets.
+#[derive(Clone, Debug)]
+pub struct CallbackResponse {
+    /// Text, or any other JSON.
+    pub body: Value,
+    /// HTML for a browser, in place of the body.
+    pub page: Option<String>,
 }
 
 /// A page of the callbacks that runs wait for.
@@ -245,8 +270,8 @@ const FIRST_EFFECT: &str = "/1.0";
 
 /// What a call found.
 enum Found {
-    /// It is the first: what its sender gets, if the run has said so by now.
-    First(Option<Value>),
+    /// It is the first: the state of the run's wait, null if the run is not there yet.
+    First(Value),
     Again,
     Over,
     Nothing,
@@ -269,8 +294,7 @@ async fn call_back(
     if !journal::signal(db, run, place, event).await? {
         return Ok(Found::Again);
     }
-    let body = state.get("respondBody").filter(|body| !body.is_null());
-    Ok(Found::First(body.cloned()))
+    Ok(Found::First(state))
 }
 
 /// How a place of a run is.

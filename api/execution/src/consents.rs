@@ -176,12 +176,12 @@ impl Consents {
         });
         let consent = taken.await.map_err(ServiceError::from)?.ok_or_else(|| {
             Code::NotFound.with(
-                "This consent is over, or somebody else has begun it: choose “Connect” for the connection once more.",
+                "This consent has expired, or somebody else started it: choose “Connect” for the connection once more.",
             )
         })?;
         let code = answer.result.map_err(|error| {
             Code::Validation.with(match error.as_str() {
-                "access_denied" => "The provider was told not to allow it.".to_owned(),
+                "access_denied" => "Access was denied at the provider.".to_owned(),
                 other => format!("The provider did not allow it: {other}."),
             })
         })?;
@@ -210,7 +210,7 @@ impl Consents {
                     .any(|field| opened.fields.get(*field) != subject.fields.get(*field))
                 {
                     return Err(
-                        Code::Conflict.with("The connection was changed meanwhile: connect it again.")
+                        Code::Conflict.with("The connection was changed in the meantime: connect it again.")
                     );
                 }
                 let scopes = grants.scopes.clone().unwrap_or(resolved.client.scopes);
@@ -356,7 +356,8 @@ impl Consents {
                 if !is_over {
                     return Ok(found.tokens.access.clone());
                 }
-                let reason = "The provider's token is over, and it gave none to renew it with.";
+                let reason =
+                    "The provider's token has expired, and the provider issued none to renew it with.";
                 self.refuse(of.id, found.version, reason).await?;
                 return Err(ConnectionError::ConsentNeeded(reason.to_owned()));
             }

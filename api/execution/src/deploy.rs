@@ -32,7 +32,7 @@ use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
 use heddle_store::workspaces::{self, Hold};
-use heddle_store::{Db, Load, Store, audit, endpoints, hosting, patterns, runs, schedules};
+use heddle_store::{Db, Load, Store, audit, endpoints, hosting, patterns, polls, runs, schedules};
 use plan::Planner;
 use ready::{Maker, Ready, no_environment};
 use std::sync::Arc;
@@ -358,6 +358,9 @@ impl Deployer {
                     let reason = match &after {
                         After::Held(reason) => {
                             schedules::hold(db, &editor, deployment).await?;
+                            if operation == Operation::Undeploy {
+                                polls::forget(db, &editor, deployment).await?;
+                            }
                             reason.as_deref()
                         }
                         After::Due(_, environment) if *environment != row.environment_id => {

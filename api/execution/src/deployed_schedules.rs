@@ -1,16 +1,18 @@
-//! The schedules of what is deployed: those of its OnSchedule nodes, and what was set in their place. Starts no runs.
+//! The schedules of what is deployed: those of its OnSchedule and OnPoll nodes, and what was set in their place. Starts no runs.
 
 use crate::schedule::{CatchUp, Schedule};
 use heddle_catalogue::Start;
-use heddle_contract::manifest::Manifest;
+use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EndpointId};
+use heddle_model::poll::{EVERY_FIVE_MINUTES, Poll};
 use heddle_store::Db;
+use heddle_store::polls::{self, ShownPoll};
 use heddle_store::schedules::{self, ScheduleRow};
 
-/// Makes the OnSchedule nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
+/// Makes the OnSchedule and OnPoll nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
 /// the deployment holds, until a version comes that has another expression itself.
 pub async fn register(
     db: &mut Db<'_>,
@@ -20,21 +22,30 @@ pub async fn register(
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     let known = schedules::of_deployment(db, editor, deployment).await?;
-    let rows = rows(deployment, &known, manifest, now)?;
+    let asked = polls::of_deployment(db, editor, deployment).await?;
+    let rows = rows(deployment, (known.as_slice(), asked.as_slice()), manifest, now)?;
     Ok(schedules::replace(db, editor, deployment, &rows).await?)
 }
 
-/// The schedules that a deployment has once this is its module, given those that it has now.
+/// The schedules that a deployment has once this is its module, given those that it has now, and the lists that were asked for.
 pub fn rows(
     deployment: DeploymentId,
-    known: &[ScheduleRow],
+    (known, asked): (&[ScheduleRow], &[ShownPoll]),
     manifest: &Manifest,
     now: Timestamp,
 ) -> Result<Vec<ScheduleRow>, ServiceError> {
+    let starts = |trigger: &Trigger| Start::of_type(&trigger.node_type);
+    let is_poll = |trigger: &Trigger| starts(trigger) == Some(Start::Poll);
+    let is_asked = |node: &Trigger| {
+        let source = Poll::of(&node.parameters).fingerprint();
+        asked
+            .iter()
+            .any(|asked| asked.node_id == node.node_id && asked.source == source)
+    };
     let nodes = manifest
         .triggers
         .iter()
-        .filter(|trigger| trigger.node_type == Start::Schedule.type_name());
+        .filter(|trigger| is_poll(trigger) || starts(trigger) == Some(Start::Schedule));
     let mut rows = Vec::new();
     for node in nodes {
         let parameter = |name| node.parameters.get(name).and_then(serde_json::Value::as_str);
@@ -42,7 +53,10 @@ pub fn rows(
             id: EndpointId::new(),
             deployment_id: deployment,
             node_id: node.node_id.clone(),
-            cron: parameter("cron").unwrap_or_default().to_owned(),
+            cron: match parameter("cron") {
+                None if is_poll(node) => EVERY_FIVE_MINUTES.to_owned(),
+                cron => cron.unwrap_or_default().to_owned(),
+            },
             timezone: parameter("timezone").unwrap_or("UTC").to_owned(),
             catch_up: CatchUp::named(parameter("catchUp").unwrap_or_default())
                 .name()
@@ -56,11 +70,17 @@ pub fn rows(
             if (&known.cron, &known.timezone) == (&row.cron, &row.timezone) {
                 row.set_cron.clone_from(&known.set_cron);
                 row.set_timezone.clone_from(&known.set_timezone);
-                row.next_due_at = known.next_due_at;
+                // Another list is asked for at once: by its next time, what has come meanwhile would be passed over.
+                if !is_poll(node) || is_asked(node) {
+                    row.next_due_at = known.next_due_at;
+                }
             }
         }
         if row.next_due_at.is_none() {
-            row.next_due_at = next_of(&row, now)?.map(Timestamp::millis);
+            let next = next_of(&row, now)?;
+            // A list is asked for at once: what comes from now on is new.
+            let due = if is_poll(node) { next.map(|_| now) } else { next };
+            row.next_due_at = due.map(Timestamp::millis);
         }
         rows.push(row);
     }

@@ -5,6 +5,7 @@ use crate::tenants::TenantState;
 use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
+use heddle_model::poll::Poll;
 use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
 use heddle_model::tenant::Tenant;
@@ -46,7 +47,7 @@ pub struct ActiveDeployment {
     pub(crate) state: Arc<TenantState>,
     /// Whether its runs wait until it is resumed.
     pub is_paused: bool,
-    /// What its OnWebhook and OnForm nodes say of their requests, by node.
+    /// What its OnWebhook, OnForm and OnChat nodes say of their requests, by node.
     pub(crate) webhooks: Vec<(String, Webhook)>,
 }
 
@@ -61,6 +62,7 @@ fn webhooks(manifest: &Manifest) -> Vec<(String, Webhook)> {
         let mut webhook = match Start::of_type(&trigger.node_type)? {
             Start::Webhook => Webhook::of(&trigger.parameters),
             Start::Form => Webhook::of_form(&trigger.parameters),
+            Start::Chat => Webhook::of_chat(&trigger.parameters),
             _ => return None,
         };
         webhook.is_sync.get_or_insert(trigger.responds);
@@ -126,7 +128,7 @@ impl ActiveDeployment {
         self.program.manifest()
     }
 
-    /// What a deployed OnWebhook or OnForm node says of its requests. Whether the sender waits is decided.
+    /// What a deployed OnWebhook, OnForm or OnChat node says of its requests. Whether the sender waits is decided.
     pub fn webhook(&self, node_id: &str) -> Option<&Webhook> {
         let found = self.webhooks.iter().find(|(node, _)| node == node_id);
         found.map(|(_, webhook)| webhook)
@@ -137,6 +139,14 @@ impl ActiveDeployment {
         let first = self.manifest().triggers.first();
         self.trigger(Start::Manual).is_none()
             && first.is_some_and(|first| first.node_type == Start::Schedule.type_name())
+    }
+
+    /// What an OnPoll node asks; none of others.
+    pub(crate) fn poll(&self, node_id: &str) -> Option<Poll> {
+        let polls =
+            |trigger: &&Trigger| trigger.node_id == node_id && trigger.node_type == Start::Poll.type_name();
+        let trigger = self.manifest().triggers.iter().find(polls)?;
+        Some(Poll::of(&trigger.parameters))
     }
 
     /// The first trigger whose runs are started by this.

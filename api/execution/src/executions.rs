@@ -2,7 +2,7 @@
 
 use crate::acceptor::Accepted;
 use crate::budget::Budget;
-use crate::callbacks::WaitingPage;
+use crate::callbacks::{CallbackResponse, WaitingPage};
 use crate::compile::{Compiled, Finding, Renamed, Sources, Validation, Wanted};
 use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
 use crate::consents::Consents;
@@ -19,12 +19,12 @@ use crate::run::NewRun;
 use crate::settings::Settings;
 use crate::tail::Tail;
 use crate::tenants::Tenants;
-use crate::test_run::{PreparedTest, TestRun, TestRunError};
+use crate::test_run::{PreparedTest, TestRun, TestRunError, TestRuns};
 use heddle_compiler::Options;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
-use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, WorkspaceId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, UserId, WorkspaceId};
 use heddle_model::quota::Quotas;
 use heddle_model::slot::Slot;
 use heddle_model::status::{Phase, RunStatus};
@@ -37,11 +37,10 @@ use heddle_store::vault::Vault;
 use heddle_store::{Store, servers};
 use metrics::counter;
 use secrecy::SecretString;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// After how many seconds the sender of an event for a paused deployment shall try again, of which too many wait.
 const PAUSED_RETRY_AFTER_S: u64 = 60;
@@ -127,6 +126,19 @@ impl Executions {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.0.base.clock
+    }
+
+    pub(crate) fn test_runs(&self) -> &TestRuns {
+        &self.0.test_runs
+    }
+
+    pub(crate) fn polls_at_once(&self) -> &Semaphore {
+        &self.0.polls_at_once
+    }
+
+    /// Polls of one owner that may be under way at once.
+    pub(crate) fn polls_of(&self, owner: UserId) -> Arc<Semaphore> {
+        self.0.polls_of_owners.of(owner)
     }
 
     /// What environments give to runs, for those who change them.
@@ -412,7 +424,12 @@ impl Executions {
 
     /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It
     /// may come before the run is there; then it waits for the run. 409 for a second call, 410 when nobody waits.
-    pub async fn call_back(&self, run: RunId, place: String, event: String) -> Result<Value, ServiceError> {
+    pub async fn call_back(
+        &self,
+        run: RunId,
+        place: String,
+        event: String,
+    ) -> Result<CallbackResponse, ServiceError> {
         self.0.callbacks.call_back(run, place, event).await
     }
 
@@ -423,13 +440,14 @@ impl Executions {
         run: (DeploymentId, RunId),
         place: String,
         event: String,
-    ) -> Result<Value, ServiceError> {
+    ) -> Result<CallbackResponse, ServiceError> {
         self.0.callbacks.answer(editor, run, place, event).await
     }
 
-    /// Whether a call of a URL would be the one that counts; else the error that it would get. Changes nothing.
-    pub async fn is_callback_open(&self, run: RunId, place: &str) -> Result<(), ServiceError> {
-        self.0.callbacks.is_open(run, place).await
+    /// The pattern's own page for whoever opens a URL, if a call of it would be the one that counts; else the error that the
+    /// call would get. Changes nothing.
+    pub async fn look_at_callback(&self, run: RunId, place: &str) -> Result<Option<String>, ServiceError> {
+        self.0.callbacks.look(run, place).await
     }
 
     /// A page of the callbacks that runs wait for.

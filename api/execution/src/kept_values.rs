@@ -86,7 +86,7 @@ impl KeptValues<'_> {
         });
         match changed.await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Code::NotFound.with("Nothing is kept under this key.")),
+            Ok(false) => Err(Code::NotFound.with("No value is stored under this key.")),
             Err(undone) => Err(self.told(undone)),
         }
     }

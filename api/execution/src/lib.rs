@@ -52,6 +52,7 @@ mod notices;
 mod parts;
 mod patience;
 mod poller;
+mod polls;
 pub mod preview;
 pub mod queue;
 mod record;
@@ -82,7 +83,7 @@ mod waker;
 
 pub use acceptor::{Accepted, Answer, Ticket};
 pub use answer_stream::{Begun, Piece, Pieces};
-pub use callbacks::{WaitingCallback, WaitingPage};
+pub use callbacks::{CallbackResponse, WaitingCallback, WaitingPage};
 pub use connection_test::{ConnectionTest, ConnectionTested};
 pub use consents::{CONSENT_RETURN, CONSENTED, ConsentAnswer, Consents, IDENTITY, OperatorClient, Revoked};
 pub use deployment::ActiveDeployment;

@@ -49,13 +49,21 @@ use heddle_model::clock::Clock;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{Limits, RuntimeConfig, SqliteFiles};
 use heddle_store::Store;
+use heddle_store::per_user::PerUser;
 use heddle_store::vault::Vault;
 use secrecy::ExposeSecret;
 use std::collections::HashSet;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// Runs that execute at once: most of them wait for something outside.
 const EXECUTING_MAX: usize = 256;
+/// Lists of OnPoll nodes that are asked for at once; others wait.
+const POLLS_AT_ONCE_MAX: usize = 32;
+/// Those of one owner.
+const POLLS_PER_OWNER_MAX: usize = 4;
+/// Largest event of a run, as JSON.
+const EVENT_BYTES_MAX: usize = 16 << 20;
 /// Bytes of events that wait in memory.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Bytes of events that have no room there, and are read when their turn comes.
@@ -96,6 +104,10 @@ pub(crate) struct Parts {
     pub executor: Arc<Executor>,
     pub deployer: Arc<Deployer>,
     pub test_runs: TestRuns,
+    /// Polls that may ask at once.
+    pub polls_at_once: Semaphore,
+    /// Those of each owner.
+    pub polls_of_owners: PerUser,
     pub notices: NoticeFollower,
     pub retention: Retention,
     pub erasure: Arc<Erasure>,
@@ -153,6 +165,8 @@ impl Parts {
         let erasure = Arc::new(base.erasure(&settings, &canceller));
         Parts {
             consents,
+            polls_at_once: Semaphore::new(POLLS_AT_ONCE_MAX),
+            polls_of_owners: PerUser::new(POLLS_PER_OWNER_MAX),
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
             retention: base.retention(&settings, journals, &erasure),
@@ -487,6 +501,8 @@ fn run_limits(settings: &Settings) -> Limits {
         fuel_max: settings.run_fuel_max,
         memory_bytes_max: settings.run_memory_bytes_max,
         deadline: settings.run_timeout,
+        // The largest body of a webhook, and what quotes and line breaks in it become as JSON.
+        event_bytes_max: EVENT_BYTES_MAX,
         ..Limits::default()
     }
 }

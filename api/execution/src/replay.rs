@@ -14,13 +14,13 @@ use heddle_contract::abi::code;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::file::mentioned;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::masking::MASK;
 use heddle_runtime::{
-    INTERRUPTED, Limits, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Services, Status, Tier,
-    Watcher, traced,
+    INTERRUPTED, Limits, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Status, Tier, Watcher, traced,
 };
 use heddle_store::deployments;
 use heddle_store::runs::replays::{self, ReplayRow, VariablesAt};
@@ -140,6 +140,11 @@ pub(crate) async fn prepare(
         ..runs.limits.clone()
     };
     let effects = &program.manifest().rights.effects;
+    // Whoever may replay the run may see all files of the tenant.
+    let event = Event::of_stored(row.event.take());
+    let mut files = mentioned(event.get());
+    files.extend(recorded.entries.iter().flat_map(|entry| mentioned(&entry.json)));
+    let services = runs.services.of_replay(share.tenant, files);
     let run = RunRequest {
         run_id: request.run.to_string(),
         pattern_id: row.pattern_id.to_string(),
@@ -148,7 +153,7 @@ pub(crate) async fn prepare(
         started_at_ms: began_at_ms,
         seed: seed(request.run),
         trigger_node_id: row.node_id.take(),
-        event: Event::of_stored(row.event.take()),
+        event,
         variables,
         secrets: heddle_runtime::Secrets::new(),
         journal: None,
@@ -158,7 +163,7 @@ pub(crate) async fn prepare(
             .iter()
             .any(|kind| kind == "callback")
             .then(|| callbacks.of(request.run)),
-        services: Services::default(),
+        services,
         watcher: Some(request.watcher),
         on_wait: None,
         is_contained: false,
@@ -307,7 +312,9 @@ fn message(end: ReplayEnd, variables: ReplayVariables, row: &ReplayRow, outcome:
         ReplayVariables::Unsure => {
             " The variables were changed about when the run read them; it may have had others."
         }
-        ReplayVariables::Unknown => " What the variables were is no longer known; the replay had none.",
+        ReplayVariables::Unknown => {
+            " The values of the variables at that time are no longer known; the replay had none."
+        }
     });
     message
 }

@@ -182,7 +182,9 @@ impl Run {
     /// By which whoever waits for it hears of a response that it streams, if it may.
     pub fn offer_stream(&self) -> Option<Beginning> {
         let effects = &self.deployment.manifest().rights.effects;
-        let may_stream = self.wait && effects.iter().any(|kind| kind == "stream");
+        // By hand nobody reads it, though they wait for the end.
+        let is_read = self.wait && self.triggered_by == TriggeredBy::Webhook;
+        let may_stream = is_read && effects.iter().any(|kind| kind == "stream");
         may_stream.then(|| self.live.offer_stream())
     }
 

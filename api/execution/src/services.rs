@@ -59,7 +59,15 @@ impl RunServices {
         }
     }
 
-    fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
+    /// For a replay of a run that had these files, which reads once more what the run had read of them.
+    pub fn of_replay(&self, tenant: Tenant, files: BTreeSet<FileId>) -> Services {
+        Services {
+            files: self.files.of_test(tenant, files),
+            ..Services::default()
+        }
+    }
+
+    pub fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
         Arc::new(TenantConnections {
             store: self.store.clone(),
             vault: self.vault.clone(),

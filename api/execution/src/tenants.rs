@@ -182,6 +182,7 @@ impl Tenants {
         workspace: WorkspaceId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        self.0.store.meter().await?;
         let mut reader = self.0.store.reader().await?;
         let db = &mut reader.db();
         let month = month_of(now).0;

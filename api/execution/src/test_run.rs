@@ -230,8 +230,18 @@ impl TestRuns {
         }
     }
 
-    /// A place among the executing runs of a tenant.
+    /// A place among the executing runs of a tenant, for what somebody waits for.
     pub(crate) async fn place(&self, share: Share, patience: Duration) -> Result<Place, ServiceError> {
+        self.place_of(Class::Awaited, share, patience).await
+    }
+
+    /// The same for what is of this class.
+    pub(crate) async fn place_of(
+        &self,
+        class: Class,
+        share: Share,
+        patience: Duration,
+    ) -> Result<Place, ServiceError> {
         self.meter.admit(share.tenant).await?;
         let full = || {
             Code::Unavailable
@@ -244,8 +254,7 @@ impl TestRuns {
             // Whoever waited has gone when it comes back, and with it the place.
             drop(place.map(|place| sender.send(place)));
         });
-        self.queue
-            .push(share, Class::Awaited, None, Some(reservation), start);
+        self.queue.push(share, class, None, Some(reservation), start);
         match tokio::time::timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place),
             _ => Err(full()),

@@ -1,4 +1,4 @@
-//! What test runs and replays use is metered, apart from what runs record, and counts toward the fuel and the bytes of a month.
+//! What test runs, replays and polls use is metered, apart from what runs record, and counts toward the fuel and the bytes of a month.
 
 use crate::tenants::Tenants;
 use heddle_model::clock::Clock;
@@ -37,17 +37,33 @@ impl TestMeter {
             effects: usage.effects_begun.into(),
             egress_bytes: int(usage.egress_bytes),
         };
+        self.count_used(tenant, used).await;
+    }
+
+    /// Counts a request that was sent outside of runs.
+    pub async fn count_request(&self, tenant: Tenant, egress_bytes: u64) {
+        let used = Used {
+            effects: 1,
+            egress_bytes: i64::try_from(egress_bytes).unwrap_or(i64::MAX),
+            ..Used::default()
+        };
+        self.count_used(tenant, used).await;
+    }
+
+    async fn count_used(&self, tenant: Tenant, used: Used) {
         let now = self.clock.now();
         let counted = self
             .store
             .write(move |db| Box::pin(async move { usage::count_test(db, tenant, now, &used).await }));
         let counted: Result<(), StoreError> = counted.await;
         if let Err(error) = counted {
-            tracing::error!(%tenant, "A test run could not be metered: {}", chain(&error));
+            tracing::error!(%tenant, "What a test run or a poll has used could not be metered: {}", chain(&error));
         }
         match self.tenants.of(tenant).await {
             Ok(state) => state.count(&used),
-            Err(error) => tracing::error!(%tenant, "A test run could not be counted: {}", chain(&error)),
+            Err(error) => {
+                tracing::error!(%tenant, "What a test run or a poll has used could not be counted: {}", chain(&error))
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub enum FileError {
     #[error(transparent)]
     Refused(ServiceError),
     /// It took so long to come that it was given up.
-    #[error("The file came too slowly and was given up: send it again.")]
+    #[error("The file arrived too slowly, so the upload was aborted: send it again.")]
     GivenUp,
     /// The database has failed.
     #[error(transparent)]
@@ -30,7 +30,7 @@ pub enum FileError {
     #[error("The file's key can't be used.")]
     Key(#[from] VaultError),
     /// Whatever has the bytes has failed.
-    #[error("The store of files has failed.")]
+    #[error("The file store has failed.")]
     Bytes(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// What is stored is not what was written.
     #[error("The file is damaged: what is stored of it is not what was written.")]
@@ -53,7 +53,7 @@ impl From<FileError> for ServiceError {
             FileError::GivenUp => Code::RequestTimeout.with(error.to_string()),
             FileError::Rows(error) => error.into(),
             FileError::Bytes(_) => Code::Unavailable
-                .with("The store of files does not answer now: try again shortly.")
+                .with("The file store is not responding: try again shortly.")
                 .retry_after_s(1)
                 .caused_by(error),
             FileError::Key(_) | FileError::Damaged => ServiceError::internal(error),

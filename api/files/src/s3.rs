@@ -23,6 +23,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const PART_BYTES: usize = 8 << 20;
 /// Uploads at a time, each of which holds a part in memory; more wait.
 const UPLOADS_MAX: usize = 16;
+/// For a place among these: an upload holds one from its first byte to its last, however slowly they come.
+const PLACE_WAIT_MAX: Duration = Duration::from_secs(30);
 /// For one request to the service, with its repetitions.
 const RETRY_MAX: Duration = Duration::from_secs(60);
 
@@ -97,7 +99,10 @@ struct S3Writer {
 #[async_trait]
 impl Objects for S3 {
     async fn create(&self, key: &Key) -> Result<Box<dyn ObjectWriter>, FileError> {
-        let place = self.places.clone().acquire_owned().await;
+        let place = self.places.clone().acquire_owned();
+        let place = tokio::time::timeout(PLACE_WAIT_MAX, place)
+            .await
+            .map_err(|_| FileError::bytes("All places for uploads are taken."))?;
         Ok(Box::new(S3Writer {
             store: self.store()?,
             path: self.path(key),

@@ -45,7 +45,7 @@ codes! {
     /// The deployment is undeployed or failed.
     NotActive = "NOT_ACTIVE" "The deployment is not active: deploy or redeploy the pattern first.",
     /// A schedule for a pattern without OnSchedule.
-    NoSchedule = "NO_SCHEDULE" "The deployment has no schedule trigger: add an OnSchedule node and deploy again.",
+    NoSchedule = "NO_SCHEDULE" "The deployment has no schedule trigger: add an OnSchedule or OnPoll node and deploy again.",
     /// The run's status rules the operation out.
     InvalidStatus = "INVALID_STATUS" "The run's status does not allow this.",
     /// Replay needs an active deployment.
@@ -69,7 +69,7 @@ codes! {
     /// Email and password are switched off.
     LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login with a password are disabled on this server.",
     /// Nobody may register.
-    RegistrationClosed = "REGISTRATION_CLOSED" "This server takes no new accounts: ask its operator for one.",
+    RegistrationClosed = "REGISTRATION_CLOSED" "This server does not accept new accounts: ask its operator for one.",
     /// Only those who have an invitation may register.
     InvitationRequired = "INVITATION_REQUIRED" "You need an invitation to register here: ask somebody who has an account for a link.",
     /// Only addresses of certain domains may register.
@@ -81,7 +81,7 @@ codes! {
     /// The password is right, and a code is needed as well.
     SecondFactorRequired = "SECOND_FACTOR_REQUIRED" "Enter the code of your authenticator, or one of your recovery codes.",
     /// The code is wrong.
-    SecondFactorInvalid = "SECOND_FACTOR_INVALID" "The code is wrong, or was used already: wait for the next one.",
+    SecondFactorInvalid = "SECOND_FACTOR_INVALID" "The code is wrong or has already been used: wait for the next one.",
     /// No external login is configured.
     ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured on this server.",
     /// The object does not exist, or belongs to somebody else.

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod chat;
 pub mod clock;
 pub mod entropy;
 pub mod error;
@@ -11,6 +12,7 @@ pub mod file;
 pub mod form;
 pub mod ids;
 pub mod names;
+pub mod poll;
 pub mod quota;
 pub mod secret_name;
 pub mod server_role;

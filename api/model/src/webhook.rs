@@ -1,6 +1,7 @@
 //! What an OnWebhook node's parameters say of its requests. They are checked when a pattern is compiled; what is wrong in
 //! a draft nevertheless never lets more in than what is right. Knows nothing about requests.
 
+use crate::chat::Chat;
 use crate::form::Form;
 use crate::signature::{Authentication, Digests, Jwt, MacForm, Scheme};
 use ipnet::IpNet;
@@ -22,6 +23,8 @@ const KINDS: [(&str, BodyKind); 5] = [
 
 /// What the stored parameters of an OnForm node have, by which they are told from those of an OnWebhook, which never have it.
 pub const FORM_MARK: &str = "form";
+/// The same of an OnChat node.
+pub const CHAT_MARK: &str = "chat";
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +178,8 @@ pub struct Webhook {
     pub tells_errors: bool,
     /// The page that an OnForm node serves; none of an OnWebhook.
     pub form: Option<Arc<Form>>,
+    /// The page that an OnChat node serves; none of others.
+    pub chat: Option<Arc<Chat>>,
 }
 
 impl Default for Webhook {
@@ -227,6 +232,22 @@ impl Webhook {
                 .and_then(Value::as_f64)
                 .map(|ms| Duration::from_millis(ms as u64)),
             form: None,
+            chat: None,
+        }
+    }
+
+    /// From an OnChat node's parameters: anyone may see the page and write, and waits for the answer.
+    pub fn of_chat(parameters: &Map<String, Value>) -> Self {
+        let limits = ["allowIps", "cors", "requestsPerMinute", "timeoutMs"];
+        let mut of_requests = parameters.clone();
+        of_requests.retain(|name, _| limits.contains(&name.as_str()));
+        Webhook {
+            authentication: authentication(Scheme::Open, &Map::new()),
+            methods: methods(Some(&json!(["GET", "POST", "HEAD"]))),
+            accept: accepted(Scheme::Open, Some(&json!(["json", "form"]))),
+            is_sync: Some(true),
+            chat: Some(Arc::new(Chat::of(parameters))),
+            ..Webhook::of(&of_requests)
         }
     }
 
@@ -266,9 +287,12 @@ impl Webhook {
     pub fn of_json(parameters: &str) -> Self {
         let parameters: Option<Map<String, Value>> = serde_json::from_str(parameters).ok();
         let parameters = parameters.unwrap_or_default();
-        match parameters.get(FORM_MARK) {
-            Some(_) => Webhook::of_form(&parameters),
-            None => Webhook::of(&parameters),
+        if parameters.contains_key(FORM_MARK) {
+            return Webhook::of_form(&parameters);
+        }
+        match parameters.contains_key(CHAT_MARK) {
+            true => Webhook::of_chat(&parameters),
+            false => Webhook::of(&parameters),
         }
     }
 

@@ -77,8 +77,9 @@ pub async fn resume(
     let resumed = service.store.write(move |db| {
         Box::pin(async move {
             if archive::is_under_way(db, workspace).await? {
-                return Err(Code::Conflict
-                    .with("The workspace is being imported: it can be resumed when that has ended."));
+                return Err(Code::Conflict.with(
+                    "The workspace is being imported: it can be resumed when the import has finished.",
+                ));
             }
             if hosting::resume(db, workspace).await? {
                 let told = Action::WorkspaceResumed.of(Object::Workspace(workspace));

@@ -37,7 +37,7 @@ pub async fn join(
     let now = origin.at;
     let before = heddle_store::accounts::standing(db, user.id, Some(offer.workspace_id), None).await?;
     if before.is_some_and(|standing| standing.workspace_role.is_some()) {
-        return Err(Code::Conflict.with("You are a member of this workspace already."));
+        return Err(Code::Conflict.with("You are already a member of this workspace."));
     }
     if !invitation_links::join(db, user.id, &offer, now).await? {
         return Err(gone());

@@ -2,32 +2,32 @@
 //! whether the message arrived by HTTP or SMTP.
 
 mod event;
+mod files;
 mod parts;
+mod reading;
 pub mod smtp;
 
 use crate::Service;
+use bytes::Bytes;
 use heddle_catalogue::Start;
 use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun};
-use heddle_model::error::{Code, ServiceError};
+use heddle_model::error::ServiceError;
 use heddle_model::ids::RunId;
 use heddle_model::status::TriggeredBy;
 use heddle_store::endpoints::{self, MailboxRow};
 use mail_parser::{Address, Message};
 use parts::Parts;
 pub use parts::Refused;
+use reading::aside;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Maximum number of recipients of one message; further ones are ignored.
 pub const RECIPIENTS_MAX: usize = 100;
 /// Bytes of a message.
 pub const BYTES_MAX: usize = 10 << 20;
-
-/// Messages that are read at one time, each of which takes several times its size.
-static READERS: Semaphore = Semaphore::const_new(4);
 
 /// An address under which a node is reached.
 pub fn address(domain: &str, mailbox: &str) -> String {
@@ -88,6 +88,8 @@ pub async fn destination(service: &Service, address: &str) -> Result<Destination
 
 /// A message that was read.
 pub struct Mail {
+    /// As it came, for those who want its attachments as files.
+    raw: Bytes,
     event: Box<RawValue>,
     /// By which a message that comes again is known.
     key: String,
@@ -97,18 +99,13 @@ pub struct Mail {
 
 impl Mail {
     /// Parses a message (RFC 5322) outside the async threads.
-    pub async fn read(raw: impl AsRef<[u8]> + Send + 'static) -> Result<Mail, ServiceError> {
-        // Never closed, so there is always a permit to wait for.
-        let _permit = READERS.acquire().await;
-        let read = tokio::task::spawn_blocking(move || Mail::parse(raw.as_ref())).await;
-        let read = read.map_err(|error| {
-            tracing::error!(%error, "Can't read a message");
-            Code::Internal.with("The message could not be read.")
-        })?;
-        read.map_err(|refused| Code::Validation.with(format!("The message was rejected: {refused}.")))
+    pub async fn read(raw: impl Into<Bytes>) -> Result<Mail, ServiceError> {
+        let raw = raw.into();
+        let mail = aside(&raw, Mail::parse).await?;
+        Ok(Mail { raw, ..mail })
     }
 
-    /// Reads a message, in time and memory that its length bounds.
+    /// Reads a message, in time and memory that its length bounds. It can't be delivered as files.
     pub fn parse(raw: &[u8]) -> Result<Mail, Refused> {
         let parts = Parts::read(raw)?;
         let header = &parts.header;
@@ -120,6 +117,7 @@ impl Mail {
             None => hex::encode(Sha256::digest(raw)),
         };
         Ok(Mail {
+            raw: Bytes::new(),
             event: event::of_message(&parts).ok_or(Refused::NoMessage)?,
             key,
             named: named(header),
@@ -138,12 +136,21 @@ impl Mail {
             Destination::Inactive => return Ok(Delivery::Inactive),
             Destination::Unknown => return Ok(Delivery::Unknown),
         };
+        let (id, event) = match stores_files(&active, &row.node_id) {
+            true => {
+                let run = RunId::new();
+                let event =
+                    files::stored(&self.raw, service.executions.files(), (active.tenant, run)).await?;
+                (Some(run), event)
+            }
+            false => (None, self.event.clone()),
+        };
         let run = NewRun {
-            id: None,
+            id,
             deployment: active,
             triggered_by: TriggeredBy::Email,
             node_id: Some(row.node_id),
-            event: self.event.clone(),
+            event,
             idempotency: Some(IdempotencyKey::of_endpoint(row.id, self.key.clone())),
             wait: false,
             caller: None,
@@ -153,6 +160,14 @@ impl Mail {
             Accepted::Duplicate(run) => Delivery::Duplicate(run),
         })
     }
+}
+
+/// Whether a node wants attachments as files.
+fn stores_files(active: &ActiveDeployment, node_id: &str) -> bool {
+    let mut triggers = active.manifest().triggers.iter();
+    let trigger = triggers.find(|trigger| trigger.node_id == node_id);
+    let files = trigger.and_then(|trigger| trigger.parameters.get("files"));
+    files.and_then(serde_json::Value::as_bool).unwrap_or_default()
 }
 
 /// What the transport added of the recipient comes before what the sender wrote.

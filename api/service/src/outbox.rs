@@ -37,7 +37,7 @@ impl Outbox {
         self.0.try_send(letter).map_err(|_| {
             tracing::error!("Too many letters wait to be sent: one was dropped");
             Code::Unavailable
-                .with("Too many letters wait to be sent: try again in a minute.")
+                .with("Too many messages are waiting to be sent: try again in a minute.")
                 .retry_after_s(60)
         })
     }

@@ -13,7 +13,7 @@ pub use case::{CASE_BYTES_MAX, Case, CaseChanges, Expectation};
 pub use difference::{Difference, DifferenceKind};
 pub use making::{Made, Unpinned, UnpinnedReason, from_event, from_run};
 pub use running::{CaseError, CaseResult, Subject, Tally, require, run};
-pub use verdict::Verdict;
+pub use verdict::{Compared, Verdict, compare};
 
 use crate::Service;
 use crate::patterns::changeable;

@@ -25,7 +25,7 @@ pub struct ImportArgs {
 
 #[derive(Debug, Subcommand)]
 enum From {
-    /// Make patterns of n8n's workflows, as n8n exports them.
+    /// Convert n8n's workflows to patterns, from n8n's exports.
     N8n(N8nArgs),
 }
 

@@ -82,10 +82,18 @@ async fn rotate_setting(
         return output::result(&summary.to_string());
     }
     output::note(&format!(
-        "{count} data keys are encrypted under the new master key. Running servers continue to work; set \
-         HEDDLE_MASTER_KEY to the new key within 24 hours. Backups made before now need the previous key."
+        "{} encrypted under the new master key. Running servers continue to work; set \
+         HEDDLE_MASTER_KEY to the new key within 24 hours. Backups made before now need the previous key.",
+        data_keys_are(count)
     ));
     Ok(())
+}
+
+fn data_keys_are(count: usize) -> String {
+    match count {
+        1 => "1 data key is".to_owned(),
+        count => format!("{count} data keys are"),
+    }
 }
 
 /// The key is a file: the new one is on disk before the database depends on it, and a rotation that was interrupted
@@ -142,9 +150,10 @@ async fn rotate_file(
         return output::result(&summary.to_string());
     }
     output::result(&format!(
-        "{count} data keys are encrypted under the new master key, which is in {place}. Running servers \
+        "{} encrypted under the new master key, which is in {place}. Running servers \
          continue to work.\n\
-         Backups made before now need the previous key, which is in {previous}: delete it together with them."
+         Backups made before now need the previous key, which is in {previous}: delete it together with them.",
+        data_keys_are(count)
     ))
 }
 

@@ -41,7 +41,7 @@ fn written(result: std::io::Result<()>) -> Result<(), Failure> {
         Err(error) => Err(Failure::new(
             Exit::File,
             "FILE",
-            format!("cannot write to standard output: {error}"),
+            format!("can't write to standard output: {error}"),
         )),
     }
 }

@@ -16,7 +16,7 @@ pub struct PackArgs {
     /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
-    /// A name for the pattern: what is printed makes one, as POST /api/patterns takes it.
+    /// A name for the pattern: the output can then be sent to POST /api/patterns, which creates it.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }

@@ -2,15 +2,18 @@
 //! is deployed and running. What they do with patterns is `heddle-remote`'s; here is how people say it and what they are told.
 
 mod changes;
+mod making;
 mod running;
 
 pub use changes::{DiffArgs, PullArgs, PushArgs, StatusArgs, diff, pull, push, status};
+pub use making::{MadeFrom, make_test};
 pub use running::{
     DeployArgs, LogsArgs, OpenArgs, PromoteArgs, RunsArgs, TapArgs, deploy, logs, open, promote, runs, tap,
 };
 
 use super::failure::{Exit, Failure};
 use super::output;
+use super::schema;
 use super::serve;
 use clap::Args;
 use heddle_remote::Error;
@@ -165,6 +168,8 @@ pub fn init(args: &InitArgs) -> Result<ExitCode, Failure> {
         workspace,
     };
     let directory = Directory::create(&args.directory, config)?;
+    schema::keep(&directory);
+    schema::tell_editor(&directory)?;
     output::note(&format!(
         "{} is the workspace now: `heddle pull` brings its patterns",
         directory.root().display()
@@ -186,7 +191,7 @@ fn only_workspace(url: &str) -> Result<String, Failure> {
 }
 
 /// A pattern's name, also where its directory is given, as a shell completes it.
-fn pattern_name(given: &str) -> &str {
+pub fn pattern_name(given: &str) -> &str {
     let name = given.trim_end_matches('/');
     name.strip_prefix("patterns/").unwrap_or(name)
 }

@@ -34,7 +34,7 @@ use std::time::Duration;
 pub struct RunArgs {
     /// Pattern as JSON (a graph, or an export) or a compiled module; - reads standard input.
     file: PathBuf,
-    /// Event that starts the run, as JSON; - reads standard input. Default: null, for a schedule that of one which is due now.
+    /// Event that starts the run, as JSON; - reads standard input. Default: null; for a schedule, the event of one that is due now.
     #[arg(short, long, value_name = "FILE")]
     event: Option<PathBuf>,
     /// Node to start at. Default: OnManual, or else the first trigger.
@@ -226,7 +226,7 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
 }
 
 /// `$XDG_CACHE_HOME/heddle`, or `~/.cache/heddle`.
-fn user_cache_dir() -> Option<PathBuf> {
+pub fn user_cache_dir() -> Option<PathBuf> {
     let absolute = |name| {
         env::var_os(name)
             .map(PathBuf::from)
@@ -270,8 +270,8 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
         return Err(Failure::with_report(Exit::Usage, "USAGE", message, report));
     };
     request.triggered_by = match Start::of_type(&trigger.node_type) {
-        Some(Start::Webhook | Start::Form) => "webhook",
-        Some(Start::Schedule) => "schedule",
+        Some(Start::Webhook | Start::Form | Start::Chat) => "webhook",
+        Some(Start::Schedule | Start::Poll) => "schedule",
         _ => "manual",
     }
     .to_owned();
@@ -283,7 +283,7 @@ fn give_event(args: &RunArgs, trigger: &Trigger, request: &mut RunRequest) -> Re
     if args.event.is_none() && Start::of_type(&trigger.node_type) == Some(Start::Schedule) {
         let now = Timestamp::from_millis(request.started_at_ms);
         request.event = schedule_event(now, now)
-            .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot write the event: {error}")))?;
+            .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't write the event: {error}")))?;
     }
     Ok(())
 }
@@ -292,7 +292,7 @@ fn execute(runtime: &Runtime, program: &Program, request: RunRequest) -> Result<
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't start a thread: {error}")))?;
     let _progress = Progress::start("running");
     Ok(executor.block_on(runtime.run(program, request)))
 }

@@ -63,7 +63,7 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
         .worker_threads(config.workers)
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't start threads: {error}")))?;
     let traces = telemetry::start(&config, executor.handle().clone())?;
     for warning in values.warnings() {
         tracing::warn!("{warning}");
@@ -128,7 +128,7 @@ pub fn wait<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't start a thread: {error}")))?;
     Ok(executor.block_on(work))
 }
 
@@ -187,10 +187,11 @@ async fn listen(
             () = stop.asked() => return Ok(ExitCode::SUCCESS),
         }
     }
-    let store = patiently(
-        "the database to open and its tables to be migrated",
-        open(&config),
-    )
+    let store = patiently("the database to open and its tables to be migrated", async {
+        let store = open(&config).await?;
+        store.recover_metering().await.map_err(not_opened)?;
+        Ok::<_, Failure>(store)
+    })
     .await?;
     let app = App::new(config, store, Clock::System);
     let started = app
@@ -302,7 +303,7 @@ async fn give_metrics(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
         return Ok(None);
     };
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        let message = format!("cannot listen on {address} for metrics: {error}");
+        let message = format!("can't listen on {address} for metrics: {error}");
         Failure::new(Exit::File, "FILE", message)
     })?;
     Ok(Some(serve_apart(app, listener, http::health::metrics_alone(app))))
@@ -315,7 +316,7 @@ async fn give_operator(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
         return Ok(None);
     };
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        let message = format!("cannot listen on {address} for the operator: {error}");
+        let message = format!("can't listen on {address} for the operator: {error}");
         Failure::new(Exit::File, "FILE", message)
     })?;
     Ok(Some(serve_apart(app, listener, http::operator::alone(app))))
@@ -337,7 +338,7 @@ async fn take_mail(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
         return Ok(None);
     };
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        let message = format!("cannot listen on {address} for mail: {error}");
+        let message = format!("can't listen on {address} for mail: {error}");
         Failure::new(Exit::File, "FILE", message)
     })?;
     Ok(Some(tokio::spawn(smtp::serve(app.service.clone(), listener))))

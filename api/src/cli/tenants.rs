@@ -50,7 +50,7 @@ enum Action {
         #[arg(long)]
         owner: String,
     },
-    /// Suspend a workspace: nothing of it is run or changed until it is resumed.
+    /// Suspend a workspace: nothing in it runs or can be changed until it is resumed.
     Suspend {
         /// The workspace's id.
         id: WorkspaceId,
@@ -58,7 +58,7 @@ enum Action {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Let a suspended workspace go on.
+    /// Resume a suspended workspace.
     Resume {
         /// The workspace's id.
         id: WorkspaceId,
@@ -75,7 +75,7 @@ enum Action {
     Export(archives::ExportArgs),
     /// Import such a file: as the workspace that it was, or, where that is there already, as a copy of it.
     Import(archives::ImportArgs),
-    /// Print the quotas of a workspace, after setting those that are given. `name=none` takes one away.
+    /// Print the quotas of a workspace, after setting those that are given. `name=none` removes one.
     Quota {
         /// The workspace's id.
         id: WorkspaceId,

@@ -303,6 +303,9 @@ fn plain(value: toml::Value) -> Option<String> {
     })
 }
 
+/// Settings that `-h` shows; `--help` shows all.
+const SHORT_HELP: [&str; 3] = ["listen", "data_dir", "base_url"];
+
 /// The settings as flags of a command: one for each, except for secrets, which process lists must not show.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -335,6 +338,7 @@ impl clap::Args for Flags {
                         setting.default
                     ))
                     .help_heading("Settings")
+                    .hide_short_help(!SHORT_HELP.contains(&setting.name))
             });
         command.arg(config).args(settings)
     }

@@ -314,7 +314,7 @@ pub const SETTINGS: &[Setting] = &[
         "0",
         "Requests per minute to all webhooks of a workspace, or of a user outside of workspaces; 0: no limit",
     ),
-    setting("webhook_max_body", "1MiB", "Largest body of a webhook request"),
+    setting("webhook_max_body", "8MiB", "Largest body of a webhook request"),
     setting(
         "api_max_body",
         "8MiB",
@@ -486,7 +486,7 @@ pub const SETTINGS: &[Setting] = &[
         "10000000000",
         "Fuel limit of a run, roughly instructions",
     ),
-    setting("run_memory", "64MiB", "Memory limit of a run"),
+    setting("run_memory", "256MiB", "Memory limit of a run"),
     setting(
         "runs_memory",
         "half of the machine's, at least 1GiB",

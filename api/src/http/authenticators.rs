@@ -118,7 +118,7 @@ async fn begin_authenticator(
     // Whoever reads the mail of an address that is not verified gets the account without a code.
     if app.outbox.is_some() && !user.email_verified {
         return Err(Code::Conflict
-            .with("Your email address is not verified: a letter to it could take the authenticator away. Verify it first.")
+            .with("Your email address is not verified: a message to it could be used to remove the authenticator. Verify it first.")
             .into());
     }
     let (id, now, vault) = (user.id, app.clock.now(), app.vault.clone());
@@ -129,7 +129,7 @@ async fn begin_authenticator(
         .write(move |db| Box::pin(async move { authenticators::begin(db, &vault, id, &stored, now).await }));
     if !begun.await? {
         return Err(Code::Conflict
-            .with("You have an authenticator already: remove it first.")
+            .with("You already have an authenticator: remove it first.")
             .into());
     }
     let url = totp::url(&secret, &user.email, SERVICE);
@@ -176,7 +176,7 @@ async fn confirm_authenticator(
     Json(request): Json<ConfirmRequest>,
 ) -> Result<Enveloped<RecoveryCodes>, ApiError> {
     let (scope, user, now) = (caller.scope, caller.scope.user(), app.clock.now());
-    let nothing = || Code::Conflict.with("No authenticator waits for a first code: begin again.");
+    let nothing = || Code::Conflict.with("No authenticator is waiting for its first code: start again.");
     app.auth_limits.check_code(user, now)?;
     let mut reader = app.store.reader().await?;
     let found = authenticators::find(&mut reader.db(), user).await?;

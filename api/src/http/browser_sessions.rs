@@ -306,7 +306,7 @@ fn answered(browser: &Browser, state: &str) -> Result<Attempt, ApiError> {
     let answered = attempt.filter(|attempt| attempt.is_answered_by(state));
     Ok(answered.ok_or_else(|| {
         Code::InvalidCredentials
-            .with("This sign-in was not begun in this browser, or more than ten minutes ago: begin it again.")
+            .with("This sign-in was not started in this browser, or was started more than ten minutes ago: start again.")
     })?)
 }
 

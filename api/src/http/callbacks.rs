@@ -13,6 +13,7 @@ use axum::extract::{DefaultBodyLimit, RawQuery, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
+use heddle_execution::CallbackResponse;
 use heddle_model::Code;
 use heddle_model::ids::RunId;
 use heddle_service::webhooks::event;
@@ -28,8 +29,8 @@ pub fn routes() -> OpenApiRouter<App> {
 }
 
 /// Resumes a run that waits for this call; its WaitForCallback node emits the request. The run creates the URL
-/// (`$run.callbackUrls`), which works once. The response is the node's `respondBody`, for a browser in a page. The body is read
-/// as JSON, a form or text, depending on its content type.
+/// (`$run.callbackUrls`), which works once. The response is the node's `respondBody`, for a browser in a page, or its
+/// `respondPage`. The body is read as JSON, a form or text, depending on its content type.
 #[utoipa::path(
     post, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
     params(
@@ -58,18 +59,25 @@ async fn call_back(
     request: Request,
 ) -> Result<Response, ApiError> {
     if !page::is_browser(request.headers()) {
-        return answer(app, ip, target, request).await.map(respond);
+        return answer(app, ip, target, request)
+            .await
+            .map(|told| respond(told.body));
     }
     Ok(match answer(app, ip, target, request).await {
+        Ok(CallbackResponse { page: Some(html), .. }) => page::of_pattern(html),
         // In the page, as text: a pattern's response must not act as a page of the service.
-        Ok(Value::String(text)) => page::thanks(&text),
+        Ok(CallbackResponse {
+            body: Value::String(text),
+            ..
+        }) => page::thanks(&text),
         Ok(_) => page::thanks(""),
         Err(error) => page::refusal(error),
     })
 }
 
 /// The page that people see who follow the URL as a link: it asks, and its button sends a POST request to the same URL with the
-/// link's query. Following a link by itself decides nothing, since programs that look for malware in mail do that, too.
+/// link's query. Once the run waits, it is the node's `page`, if there is one. Following a link by itself decides nothing, since
+/// programs that look for malware in mail do that, too.
 #[utoipa::path(
     get, path = "/callbacks/{runId}/{token}/{place}", operation_id = "show_callback", tag = "Webhooks",
     params(
@@ -102,10 +110,11 @@ async fn ask(
             .limits
             .check_address(None, ip.limit_key(), app.clock.now())?;
         known(&app, run, &token, &place).await?;
-        Ok::<_, ApiError>(app.executions.is_callback_open(run, &place).await?)
+        Ok::<_, ApiError>(app.executions.look_at_callback(run, &place).await?)
     };
     match look.await {
-        Ok(()) => page::question(query.as_deref()),
+        Ok(Some(html)) => page::of_pattern(html),
+        Ok(None) => page::question(query.as_deref()),
         Err(error) => page::refusal(error),
     }
 }
@@ -123,7 +132,7 @@ async fn answer(
     ip: ClientIp,
     (run, token, place): (RunId, String, String),
     request: Request,
-) -> Result<Value, ApiError> {
+) -> Result<CallbackResponse, ApiError> {
     app.webhooks
         .limits
         .check_address(None, ip.limit_key(), app.clock.now())?;

@@ -43,7 +43,7 @@ pub struct DeployPlan {
     rights_removed: NeededRights,
     /// What it names and is not there: nodes that need it would fail.
     missing: Missing,
-    /// The addresses of its OnWebhook and OnForm nodes.
+    /// The addresses of its OnWebhook, OnForm and OnChat nodes.
     webhooks: Vec<PlannedWebhook>,
     /// The addresses of its OnEmail nodes.
     emails: Vec<PlannedEmail>,
@@ -63,7 +63,7 @@ struct Replaced {
     environment_id: Option<EnvironmentId>,
 }
 
-/// The address of an OnWebhook or OnForm node.
+/// The address of an OnWebhook, OnForm or OnChat node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlannedWebhook {

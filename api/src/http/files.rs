@@ -317,7 +317,7 @@ async fn delete_file(
         Removed::Yes => Ok(StatusCode::NO_CONTENT),
         Removed::Unknown => Err(Code::NotFound.into()),
         Removed::Held => Err(Code::Conflict
-            .with("A run, a kept value or a test refers to this file: it goes with them.")
+            .with("A run, a kept value or a test refers to this file: it is removed together with them.")
             .into()),
     }
 }

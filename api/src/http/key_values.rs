@@ -327,7 +327,7 @@ async fn delete_key_value(
 }
 
 fn nothing() -> ApiError {
-    Code::NotFound.with("Nothing is kept under this key.").into()
+    Code::NotFound.with("No value is stored under this key.").into()
 }
 
 /// Refuses what no key can be.

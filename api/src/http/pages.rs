@@ -28,7 +28,7 @@ pub struct Page<'p> {
 }
 
 /// The page in place of a response's body.
-pub fn put(mut response: Response, page: Page<'_>) -> Response {
+pub fn put(response: Response, page: Page<'_>) -> Response {
     let Page {
         title,
         style,
@@ -40,6 +40,11 @@ pub fn put(mut response: Response, page: Page<'_>) -> Response {
          <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"robots\" content=\"noindex\">\
          <style>{STYLE}{style}</style></head><body><main>{body}</main></body></html>"
     );
+    put_html(response, html, policy)
+}
+
+/// A whole document in place of a response's body.
+pub fn put_html(mut response: Response, html: String, policy: HeaderValue) -> Response {
     *response.body_mut() = Body::from(html);
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value: &'static str| {

@@ -68,7 +68,7 @@ async fn forgot_password(
     }
     if app.outbox.is_none() {
         return Err(Code::MailDisabled
-            .with("This server sends no mail: ask its operator for a link for another password.")
+            .with("This server sends no mail: ask its operator for a link to reset your password.")
             .into());
     }
     let (email, now) = (email::read(&request.email)?, app.clock.now());
@@ -172,7 +172,7 @@ async fn send_verification(
     let user = user.ok_or(Code::Unauthorized)?;
     if user.email_verified {
         return Err(Code::Conflict
-            .with("Your email address is verified already.")
+            .with("Your email address is already verified.")
             .into());
     }
     one_time_links::send_verification(&app, &user).await?;

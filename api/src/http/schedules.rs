@@ -18,6 +18,7 @@ use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::status::DeploymentStatus;
 use heddle_store::audit;
 use heddle_store::deployments;
+use heddle_store::polls::{self, LastPoll};
 use heddle_store::schedules::{self, NextRow, ScheduleRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -62,7 +63,7 @@ struct Scheduled {
     timezone: String,
 }
 
-/// Sets the schedule of all OnSchedule nodes of a deployment, overriding their own.
+/// Sets the schedule of all OnSchedule and OnPoll nodes of a deployment, overriding their own.
 #[utoipa::path(
     put, path = "/api/deployments/{id}/schedule", operation_id = "set_schedule", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -122,11 +123,53 @@ async fn set(
     }))
 }
 
+/// Why a list could not be had, or not all runs could be started for it.
+#[derive(Debug, Serialize, ToSchema)]
+struct PollError {
+    #[schema(example = "HTTP_503")]
+    code: String,
+    #[schema(example = "The service answered 503.")]
+    message: String,
+}
+
+impl PollError {
+    fn of((code, message): (Option<String>, Option<String>)) -> Option<Self> {
+        let (code, message) = code.zip(message)?;
+        Some(PollError { code, message })
+    }
+}
+
+/// How an OnPoll node fares.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PollState {
+    last_polled_at: Option<Timestamp>,
+    /// Elements of the last answer that could be read.
+    #[schema(minimum = 0, example = 100)]
+    last_count: i64,
+    /// Failures since it succeeded.
+    #[schema(minimum = 0)]
+    failures: i64,
+    /// Null: the last time it did not fail.
+    last_error: Option<PollError>,
+}
+
+impl From<LastPoll> for PollState {
+    fn from(last: LastPoll) -> Self {
+        PollState {
+            last_polled_at: last.polled_at.map(Timestamp::from_millis),
+            last_count: last.things,
+            failures: last.failures,
+            last_error: PollError::of((last.error_code, last.error)),
+        }
+    }
+}
+
 /// A schedule of a deployment, and when it comes.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeployedSchedule {
-    /// The OnSchedule node.
+    /// The OnSchedule or OnPoll node.
     #[schema(example = "clock")]
     node_id: String,
     /// The expression that holds.
@@ -142,10 +185,13 @@ struct DeployedSchedule {
     catch_up: String,
     /// The next times, at most 10, the first of which is the one that is due; empty while the deployment is not active.
     next_times: Vec<Timestamp>,
+    /// How an OnPoll node fares that has asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    poll: Option<PollState>,
 }
 
 impl DeployedSchedule {
-    fn new(row: ScheduleRow) -> Self {
+    fn new(row: ScheduleRow, poll: Option<LastPoll>) -> Self {
         let (cron, timezone) = row.effective();
         let next_times = match (row.next_due_at, Schedule::parse(cron, timezone)) {
             (Some(due), Ok(schedule)) => {
@@ -163,6 +209,7 @@ impl DeployedSchedule {
             node_id: row.node_id,
             catch_up: row.catch_up,
             next_times,
+            poll: poll.map(PollState::from),
         }
     }
 }
@@ -185,10 +232,17 @@ async fn list_schedules(
     let mut reader = app.store.reader().await?;
     let visible = deployments::visible(&mut reader.db(), &caller.scope, deployment).await?;
     visible.ok_or(Code::NotFound)?;
+    // First, so that the next times are never those from before what is told of the last poll.
+    let mut asked = polls::of_deployment(&mut reader.db(), &caller.scope, deployment).await?;
     let rows = schedules::of_deployment(&mut reader.db(), &caller.scope, deployment).await?;
     drop(reader);
     let rows = rows.into_iter().take(SCHEDULES_MAX);
-    let told = blocking(move || rows.map(DeployedSchedule::new).collect()).await?;
+    let told = rows.map(move |row| {
+        let place = asked.iter().position(|poll| poll.node_id == row.node_id);
+        let last = place.map(|place| asked.swap_remove(place).last);
+        DeployedSchedule::new(row, last)
+    });
+    let told = blocking(move || told.collect()).await?;
     Ok(Enveloped::new(told))
 }
 
@@ -210,11 +264,14 @@ struct NextSchedule {
     pattern_id: PatternId,
     #[schema(example = "Nightly report")]
     pattern_name: String,
-    /// The OnSchedule node.
+    /// The OnSchedule or OnPoll node.
     #[schema(example = "clock")]
     node_id: String,
     /// When it is due next; in the past if it is being started.
     next_due_at: Timestamp,
+    /// Why the last poll of an OnPoll node has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<PollError>,
 }
 
 impl From<NextRow> for NextSchedule {
@@ -225,6 +282,7 @@ impl From<NextRow> for NextSchedule {
             pattern_name: row.pattern_name,
             node_id: row.node_id,
             next_due_at: row.next_due_at,
+            last_error: PollError::of((row.error_code, row.error)),
         }
     }
 }

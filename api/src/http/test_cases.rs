@@ -1,7 +1,9 @@
 //! Tests of patterns: cases that are kept, run and compared.
 
+use super::cursor;
 use super::drawn::{CompleteGraph, NodeDefinition};
-use super::extract::{self, Caller, CodeJson, Json, Path, text};
+use super::extract::{self, Caller, CodeJson, Json, Path, Query, given, text};
+use super::reply::{CursorMeta, Listed};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
@@ -12,7 +14,7 @@ use heddle_model::ids::{DeploymentId, PatternId, RunId, TestId};
 use heddle_service::test_cases::{
     self, CASE_BYTES_MAX, Case, CaseChanges, Made, Subject, Tally, Test, Unpinned,
 };
-use heddle_store::test_cases::TestRow;
+use heddle_store::test_cases::{TestRow, of_workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -31,6 +33,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(get_test, change_test, delete_test))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
     OpenApiRouter::new()
+        .routes(routes!(list_workspace_tests))
         .routes(routes!(run_tests))
         .routes(routes!(test_from_run))
         .routes(routes!(test_from_event))
@@ -78,6 +81,56 @@ impl From<TestRow> for ListedTest {
             }),
         }
     }
+}
+
+/// A test in the list of a workspace.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct WorkspaceTest {
+    /// The pattern that it tests.
+    pattern_id: PatternId,
+    #[serde(flatten)]
+    test: ListedTest,
+}
+
+/// Where a page of tests begins.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TestsQuery {
+    /// The `nextCursor` of the page before.
+    #[param(max_length = 100)]
+    cursor: Option<String>,
+    /// Tests per page, at most 1,000.
+    #[param(minimum = 1, default = 100)]
+    #[serde(default, deserialize_with = "given")]
+    limit: Option<i64>,
+}
+
+/// Lists the tests of all patterns of the active workspace, the oldest first, without their cases.
+#[utoipa::path(
+    get, path = "/api/tests", tag = "Tests", security(("bearer" = [])), params(TestsQuery),
+    responses(
+        (status = 200, description = "A page", body = Listed<WorkspaceTest, CursorMeta>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list_workspace_tests(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<TestsQuery>,
+) -> Result<Listed<WorkspaceTest, CursorMeta>, ApiError> {
+    let limit = extract::limit(query.limit, 100, 1_000)?;
+    let after = cursor::after(query.cursor.as_deref(), |cursor| cursor.parse::<TestId>().ok())?;
+    let mut reader = app.store.reader().await?;
+    // One more tells whether there is a next page.
+    let mut page = of_workspace(&mut reader.db(), &caller.scope, after, limit + 1).await?;
+    let next_cursor = cursor::next(&mut page, limit, |found| found.row.id.to_string());
+    let tests = page.into_iter().map(|found| WorkspaceTest {
+        pattern_id: found.pattern_id,
+        test: found.row.into(),
+    });
+    Ok(Listed::new(tests.collect(), CursorMeta { limit, next_cursor }))
 }
 
 /// The tests of a pattern.

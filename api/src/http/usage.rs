@@ -311,6 +311,7 @@ pub(super) async fn answer(
 ) -> Result<Response, ApiError> {
     let report = query.report(tenant, app.clock.now())?;
     let after = query.after()?;
+    app.store.meter().await?;
     if query.is_csv(headers) {
         return Ok(exported(app, report, after));
     }

@@ -20,6 +20,7 @@ use heddle_store::endpoints::{self, EndpointRow};
 use heddle_store::{Db, patterns};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -319,6 +320,20 @@ struct SnippetsQuery {
     /// The endpoint's `id`.
     #[param(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
     endpoint_id: String,
+    /// What to send in the place of a greeting, as JSON. A webhook that takes no JSON gets the object's fields as a form, or the text.
+    #[param(max_length = 4096, example = r#"{"order":{"id":"A-1001"}}"#)]
+    body: Option<String>,
+}
+
+/// Greatest length of a body for snippets, in bytes.
+const BODY_BYTES_MAX: usize = 4096;
+
+fn body(text: &str) -> Result<Value, ApiError> {
+    if text.len() > BODY_BYTES_MAX {
+        let message = format!("must have at most {BODY_BYTES_MAX} bytes");
+        return Err(ApiError::field("body", message));
+    }
+    serde_json::from_str(text).map_err(|error| ApiError::field("body", format!("must be JSON: {error}")))
 }
 
 /// Gets code snippets that send a signed request. They contain the secret, so viewers can't get them.
@@ -345,6 +360,7 @@ async fn snippets(
         .await?
         .ok_or(Code::NotFound)?;
     caller.scope.editor()?;
+    let given = query.body.as_deref().map(body).transpose()?;
     let endpoint = endpoint(db, &caller.scope, &deployment, &query.endpoint_id).await?;
     let secret = endpoint.secret(db, &app.vault).await?;
     drop(reader);
@@ -353,6 +369,7 @@ async fn snippets(
         &url(&app, &endpoint),
         &endpoint.webhook(),
         secret.expose_secret(),
+        given.as_ref(),
         app.clock.now(),
     )))
 }

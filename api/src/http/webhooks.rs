@@ -2,6 +2,7 @@
 
 mod admission;
 mod answer;
+mod chats;
 mod cors;
 mod forms;
 mod ingest;
@@ -207,6 +208,9 @@ async fn received(
         Ok(admitted) => admitted,
         Err(response) => return response,
     };
+    if admitted.webhook().chat.is_some() {
+        return ToTheEnd::new(chats::submit(app, arrival, admitted, (parts, body))).await;
+    }
     if admitted.webhook().form.is_some() {
         return ToTheEnd::new(forms::submit(app, arrival, admitted, (parts, body))).await;
     }
@@ -278,7 +282,10 @@ async fn verified(
     };
     let challenge = value("challenge").or_else(|| value("hub.challenge"));
     match admission::check(app, webhook_id, parts).await? {
-        Checked::Form(admitted) => {
+        Checked::Page(admitted) => {
+            if let Some(chat) = &admitted.webhook().chat {
+                return Ok(Some(chats::show(app, ip, &admitted, chat, parts)));
+            }
             let form = admitted.webhook().form.clone().unwrap_or_default();
             return Ok(Some(forms::show(app, ip, &admitted, &form, parts)));
         }

@@ -81,6 +81,11 @@ pub const METRICS: &[Metric] = &[
         "Times that this server lost its runs to others, because it did not renew its lease in time",
     ),
     (
+        "heddle_polls_total",
+        Kind::Counter,
+        "Lists that OnPoll nodes asked for, by result",
+    ),
+    (
         "heddle_run_duration_seconds",
         Kind::Histogram,
         "Time that runs executed",

@@ -10,6 +10,7 @@ mod imports;
 mod known_names;
 mod lookups;
 mod names;
+mod part;
 mod parts;
 mod read;
 mod report;

@@ -5,12 +5,12 @@
 //! read outside of requests, or before that, is the service's own.
 
 use super::error::{Failed, StoreError};
+use super::per_user::PerUser;
 use heddle_model::ids::UserId;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 tokio::task_local! {
     static ASKING: Arc<Asking>;
@@ -39,10 +39,9 @@ pub fn asked_by(user: UserId) {
 #[derive(Debug)]
 pub(super) struct Shares {
     /// How many requests of one user read at a time.
-    per_user: usize,
+    per_user: PerUser,
     /// How long one of them waits for its share.
     patience: Duration,
-    by_user: Mutex<HashMap<UserId, Weak<Semaphore>>>,
 }
 
 /// What a request holds as long as it reads.
@@ -58,15 +57,11 @@ impl Drop for Share {
     }
 }
 
-/// Users from which on those that don't read any more are forgotten.
-const REMEMBERED_MAX: usize = 1_024;
-
 impl Shares {
     pub fn new(per_user: usize, patience: Duration) -> Self {
         Shares {
-            per_user,
+            per_user: PerUser::new(per_user),
             patience,
-            by_user: Mutex::default(),
         }
     }
 
@@ -81,7 +76,7 @@ impl Shares {
         };
         // One that holds a connection already and waited for another share could wait for requests that wait for it.
         let permits = match asking.held.fetch_add(1, Ordering::AcqRel) {
-            0 => Some(self.of_user(user)),
+            0 => Some(self.per_user.of(user)),
             _ => None,
         };
         // From here on it is given back, whatever happens.
@@ -92,19 +87,6 @@ impl Shares {
             share.permit = Some(waited.map_err(|_| overdue())?.map_err(|_| overdue())?);
         }
         Ok(Some(share))
-    }
-
-    fn of_user(&self, user: UserId) -> Arc<Semaphore> {
-        let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(permits) = by_user.get(&user).and_then(Weak::upgrade) {
-            return permits;
-        }
-        if by_user.len() >= REMEMBERED_MAX {
-            by_user.retain(|_, permits| permits.strong_count() > 0);
-        }
-        let permits = Arc::new(Semaphore::new(self.per_user));
-        by_user.insert(user, Arc::downgrade(&permits));
-        permits
     }
 }
 

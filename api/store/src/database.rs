@@ -4,6 +4,7 @@ use super::asking::{Share, Shares};
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql, sql};
 use super::error::StoreError;
+use super::metering::{self, MeteredLater, Unmetered};
 use super::turns::Load;
 use super::writer::{self, Done, Writer};
 use super::{migrations, sqlite_file};
@@ -54,6 +55,7 @@ pub(super) enum Backend {
         readers: SqlitePool,
         user_readers: SqlitePool,
         writer: Writer,
+        unmetered: Arc<Unmetered>,
     },
     Postgres {
         pool: PgPool,
@@ -128,6 +130,7 @@ impl Store {
             readers,
             user_readers,
             writer: Writer::start(connection, checkpoints),
+            unmetered: Arc::new(Unmetered::new()),
         };
         Ok(Store::of(backend, user_read_max))
     }
@@ -230,8 +233,25 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.write_metered(load, move |db| {
+            Box::pin(async move { Ok((work(db).await?, MeteredLater::default())) })
+        })
+        .await
+    }
+
+    /// The same for what stores runs with their ends, which are metered later.
+    pub async fn write_metered<T, E, F>(&self, load: Load, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<(T, MeteredLater), E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         match &self.backend {
-            Backend::Sqlite { writer, .. } => {
+            Backend::Sqlite {
+                writer, unmetered, ..
+            } => {
+                self.meter_in_time();
+                let unmetered = unmetered.clone();
                 let (sender, receiver) = oneshot::channel();
                 let job: writer::Job = Box::new(move |db| {
                     Box::pin(async move {
@@ -242,8 +262,12 @@ impl Store {
                         Done {
                             keep: result.is_ok(),
                             answer: Box::new(move |settled| {
+                                let settled = settled.map_err(E::from).and(result);
                                 // Nobody listens any more when the caller has gone.
-                                let _ = sender.send(settled.map_err(E::from).and(result));
+                                let _ = sender.send(settled.map(|(done, later)| {
+                                    unmetered.add(later);
+                                    done
+                                }));
                             }),
                         }
                     })
@@ -251,16 +275,35 @@ impl Store {
                 writer.send(load, job).await?;
                 receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
             }
-            Backend::Postgres { pool, .. } => transaction(pool, work).await,
+            // Nothing is metered later there.
+            Backend::Postgres { pool, .. } => transaction(pool, work).await.map(|(done, _)| done),
         }
     }
 
     /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
     pub async fn execute_all(&self, load: Load, statements: Vec<Sql>) -> Result<(), StoreError> {
+        self.execute_metered(load, statements, MeteredLater::default())
+            .await
+    }
+
+    /// The same for runs with their ends, which are metered later.
+    pub(super) async fn execute_metered(
+        &self,
+        load: Load,
+        statements: Vec<Sql>,
+        later: MeteredLater,
+    ) -> Result<(), StoreError> {
+        self.meter_in_time();
         match &self.backend {
-            Backend::Sqlite { writer, .. } => {
+            Backend::Sqlite {
+                writer, unmetered, ..
+            } => {
                 let (sender, receiver) = oneshot::channel();
-                let answer = Box::new(move |settled| {
+                let unmetered = unmetered.clone();
+                let answer = Box::new(move |settled: Result<(), StoreError>| {
+                    if settled.is_ok() {
+                        unmetered.add(later);
+                    }
                     // Nobody listens any more when the caller has gone.
                     let _ = sender.send(settled);
                 });
@@ -283,7 +326,10 @@ impl Store {
                 readers,
                 user_readers,
                 writer,
+                ..
             } => {
+                // Otherwise it is done when a server starts the next time.
+                let _ = self.meter().await;
                 readers.close().await;
                 user_readers.close().await;
                 writer.close().await;
@@ -343,3 +389,48 @@ where
 
 #[cfg(test)]
 mod tests;
+
+impl Store {
+    /// Brings `usage_hours` up to date with the runs that are stored, for whoever reads it.
+    pub async fn meter(&self) -> Result<(), StoreError> {
+        let Backend::Sqlite {
+            writer, unmetered, ..
+        } = &self.backend
+        else {
+            return Ok(());
+        };
+        if unmetered.is_settled() {
+            return Ok(());
+        }
+        let (sender, stored) = oneshot::channel();
+        writer
+            .send_alone(Load::LITTLE, unmetered.clone().job(sender))
+            .await?;
+        stored.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Meters runs that a crash has left out, before a server does anything else with its database: what a server has in
+    /// memory is not left out, so no command that works beside one may do this.
+    pub async fn recover_metering(&self) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Sqlite { .. } => self.execute_all(Load::LITTLE, metering::recovery()).await,
+            Backend::Postgres { .. } => Ok(()),
+        }
+    }
+
+    /// The same in the background, once sums are old.
+    pub(super) fn meter_in_time(&self) {
+        let Backend::Sqlite { unmetered, .. } = &self.backend else {
+            return;
+        };
+        if unmetered.falls_due() {
+            let (store, unmetered) = (self.clone(), unmetered.clone());
+            tokio::spawn(async move {
+                if let Err(error) = store.meter().await {
+                    unmetered.give_up();
+                    tracing::warn!(%error, "What runs have used could not be stored yet");
+                }
+            });
+        }
+    }
+}

@@ -7,7 +7,8 @@ pub use artifacts::{
     artifact, keep_artifact, remove_replaced_artifacts, replaced_artifact_bytes, sweep_artifacts,
 };
 pub use listing::{
-    ListedRow, StateRow, count, count_by_status, list, list_in_pattern, list_of_patterns, states,
+    ListedRow, RecentRow, StateRow, count, count_by_status, list, list_in_pattern, list_of_patterns,
+    recent_runs, states,
 };
 
 use super::notices::{self, Notice};

@@ -31,7 +31,7 @@ pub struct HookNode {
 /// By what a node is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookKind {
-    /// OnWebhook or OnForm.
+    /// OnWebhook, OnForm or OnChat.
     Webhook {
         /// How senders prove who they are.
         scheme: Scheme,

@@ -13,8 +13,8 @@ pub mod upkeep;
 pub mod waiting;
 pub mod workspace;
 
-use super::usage::{self, Counted};
-use super::{Arg, Db, Load, Sql, Store, StoreError, inserts, sql, with_rows};
+use super::usage::{self, Counted, Sums};
+use super::{Arg, Db, Load, MeteredLater, Sql, Store, StoreError, inserts, sql, with_rows};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
@@ -64,8 +64,14 @@ impl AcceptedRow {
         self.event.as_ref().map_or(0, String::len).saturating_add(end)
     }
 
+    /// What it has used, if it is stored with its end.
+    fn counted(&self) -> Option<Counted> {
+        let end = self.end.as_ref()?;
+        Some(end.counted(self.tenant, self.accepted_at))
+    }
+
     /// What [`ACCEPTED`] names.
-    fn cells(self, owner: &str) -> [Arg; 28] {
+    fn cells(self, owner: &str, is_embedded: bool) -> [Arg; 29] {
         let (parent_id, parent_key) = self.parent.unzip();
         let has_ended = self.end.is_some();
         let running = || ResultRow::running(self.id, owner.into(), 1);
@@ -100,6 +106,7 @@ impl AcceptedRow {
             has_ended.then_some(end.memory_bytes_peak).into(),
             end.failed_input.into(),
             end.continued_at.into(),
+            (is_embedded && has_ended).into(),
         ]
     }
 }
@@ -108,7 +115,8 @@ impl AcceptedRow {
 const ACCEPTED: &str =
     "runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
      attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited, started_at, completed_at,
-     duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak, failed_input, continued_at)";
+     duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak, failed_input, continued_at,
+     is_metered_later)";
 
 /// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.
 const fn elements(db: &Db<'_>) -> &'static str {
@@ -125,36 +133,32 @@ fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
 /// The owner of runs that any server may take.
 pub const NOBODY: &str = "";
 
-/// Stores accepted runs: for the server that has accepted them, or for [`NOBODY`]. `false`: that server is none any
+/// Stores accepted runs: for the server that has accepted them, or for [`NOBODY`]. `None`: that server is none any
 /// more, and nothing is to be kept.
 pub async fn accept(
     db: &mut Db<'_>,
     server: &str,
     owner: &str,
     rows: Vec<AcceptedRow>,
-) -> Result<bool, StoreError> {
+) -> Result<Option<MeteredLater>, StoreError> {
     if rows.is_empty() {
-        return Ok(true);
+        return Ok(Some(MeteredLater::default()));
     }
-    let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
     let count = rows.len() as u64;
-    let ended = ended_of(&rows);
-    let rows = rows.into_iter().map(|row| row.cells(owner));
-    let mut statements = inserts(ACCEPTED, rows, Some(is_there));
-    let counter = if db.is_postgres() { server } else { "" };
-    let counting = usage::counted(counter, &ended);
-    let changed = match db.is_postgres() {
-        true => {
-            prepend(&mut statements, counting.statements);
-            count
-        }
-        false => {
-            statements.extend(counting.statements);
-            count + counting.rows
-        }
-    };
-    // By several statements, between which the server may have been removed.
-    Ok(db.execute_all(statements).await? == changed)
+    let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
+    if db.is_postgres() {
+        let counting = usage::counting(server, used_by(&rows));
+        let rows = rows.into_iter().map(|row| row.cells(owner, false));
+        let mut statements = inserts(ACCEPTED, rows, Some(is_there));
+        prepend(&mut statements, counting);
+        // By several statements, between which the server may have been removed.
+        let is_stored = db.execute_all(statements).await? == count;
+        return Ok(is_stored.then(MeteredLater::default));
+    }
+    let later = MeteredLater(used_by(&rows));
+    let rows = rows.into_iter().map(|row| row.cells(owner, true));
+    let changed = db.execute_all(inserts(ACCEPTED, rows, Some(is_there))).await?;
+    Ok((changed == count).then_some(later))
 }
 
 /// The same for a database's only server, which is always there, and without keys.
@@ -163,21 +167,16 @@ pub async fn accept_alone(
     server: &str,
     (load, rows): (Load, Vec<AcceptedRow>),
 ) -> Result<(), StoreError> {
-    let ended = ended_of(&rows);
-    let rows = rows.into_iter().map(|row| row.cells(server));
-    let mut statements = inserts(ACCEPTED, rows, None);
-    statements.extend(usage::counted("", &ended).statements);
-    store.execute_all(load, statements).await
+    let later = MeteredLater(used_by(&rows));
+    let rows = rows.into_iter().map(|row| row.cells(server, true));
+    store
+        .execute_metered(load, inserts(ACCEPTED, rows, None), later)
+        .await
 }
 
-/// What those have used that are stored with their end.
-fn ended_of(rows: &[AcceptedRow]) -> Vec<Counted> {
-    let ended = |row: &AcceptedRow| {
-        row.end
-            .as_ref()
-            .map(|end| end.counted(row.tenant, row.accepted_at))
-    };
-    rows.iter().filter_map(ended).collect()
+/// What those have used that are stored with their ends. These execute without effects, so it can be read from their rows.
+fn used_by(rows: &[AcceptedRow]) -> Sums {
+    usage::sums(rows.iter().filter_map(AcceptedRow::counted))
 }
 
 /// Does others together with the first statement, which spares PostgreSQL the way there and back. How many rows are said to
@@ -413,17 +412,15 @@ pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow], now: Timestamp) -> Res
     let recorded: Vec<(RunId,)> = db.all_of(changes).await?;
     let recorded: HashSet<RunId> = recorded.into_iter().map(|(run,)| run).collect();
     let stored = || rows.iter().filter(|row| recorded.contains(&row.id));
-    let counted: Vec<Counted> = stored()
-        .filter_map(|row| Some(row.counted(row.tenant?, now)))
-        .collect();
+    let sums = usage::sums(stored().filter_map(|row| Some(row.counted(row.tenant?, now))));
     // No other task writes ends in the name of this server.
     let counter = match rows.first() {
         Some(row) if db.is_postgres() => format!("{} ends", row.owner),
         _ => String::new(),
     };
-    let counting = usage::counted(&counter, &counted);
-    if counting.rows > 0 {
-        db.execute_all(counting.statements).await?;
+    let counting = usage::counting(&counter, sums);
+    if !counting.is_empty() {
+        db.execute_all(counting).await?;
     }
     for row in stored().filter(|row| row.tenant.is_none() && row.status != RunStatus::Running) {
         usage::count_end(db, row.id, row.status, now).await?;

@@ -1,4 +1,4 @@
-//! Schedules of deployments: one row for each OnSchedule node, with its next due time.
+//! Schedules of deployments: one row for each OnSchedule and OnPoll node, with its next due time.
 
 use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
@@ -13,7 +13,7 @@ pub struct ScheduleRow {
     pub id: EndpointId,
     /// Whose it is.
     pub deployment_id: DeploymentId,
-    /// The OnSchedule node.
+    /// The OnSchedule or OnPoll node.
     pub node_id: String,
     /// As the deployed version has it.
     pub cron: String,
@@ -59,7 +59,7 @@ pub async fn of_deployment(
 #[derive(Clone, Debug, FromRow)]
 pub struct NextRow {
     pub deployment_id: DeploymentId,
-    /// The OnSchedule node.
+    /// The OnSchedule or OnPoll node.
     pub node_id: String,
     #[sqlx(try_from = "i64")]
     pub next_due_at: Timestamp,
@@ -67,14 +67,17 @@ pub struct NextRow {
     pub pattern_id: PatternId,
     /// The pattern's name now, or when it was deployed if it is gone.
     pub pattern_name: String,
+    /// Why the last poll has failed, if it has.
+    pub error_code: Option<String>,
+    pub error: Option<String>,
 }
 
 /// The schedules that the caller may see, the one that is due first first. It reads those of the caller's own deployments
 /// only, whatever others have.
 pub async fn next_of(db: &mut Db<'_>, scope: &Scope, limit: i64) -> Result<Vec<NextRow>, StoreError> {
     let query = sql("select s.deployment_id, s.node_id, s.next_due_at, d.pattern_id,
-         coalesce(p.name, d.pattern_name) as pattern_name
-         from deployments d join schedules s on s.deployment_id = d.id
+         coalesce(p.name, d.pattern_name) as pattern_name, o.error_code, o.error
+         from deployments d join schedules s on s.deployment_id = d.id left join polls o on o.schedule_id = s.id
          left join patterns p on p.id = d.pattern_id where s.next_due_at is not null and ");
     let query = rights::deployments(query, scope);
     // An order that the index of all tenants' schedules does not have.
@@ -84,16 +87,21 @@ pub async fn next_of(db: &mut Db<'_>, scope: &Scope, limit: i64) -> Result<Vec<N
     db.all(query).await
 }
 
-/// Makes these the schedules of a deployment.
+/// Makes these the schedules of a deployment. What polls know is kept with those that stay.
 pub async fn replace(
     db: &mut Db<'_>,
     editor: &Editor,
     deployment: DeploymentId,
     rows: &[ScheduleRow],
 ) -> Result<(), StoreError> {
-    remove(db, editor, deployment).await?;
+    for former in of_deployment(db, editor, deployment).await? {
+        if !rows.iter().any(|row| row.id == former.id) {
+            db.execute(sql("delete from schedules where id = ?").bind(former.id))
+                .await?;
+        }
+    }
     for row in rows {
-        db.execute(rights::deployment(
+        let insert = rights::deployment(
             sql(
                 "insert into schedules (id, deployment_id, node_id, cron, timezone, catch_up, set_cron,
                      set_timezone, next_due_at) select ?, ?, ?, ?, ?, ?, ?, ?, ? where ",
@@ -109,8 +117,11 @@ pub async fn replace(
             .bind(row.next_due_at),
             editor,
             deployment,
-        ))
-        .await?;
+        );
+        let instead = " on conflict (id) do update set cron = excluded.cron, timezone = excluded.timezone,
+             catch_up = excluded.catch_up, set_cron = excluded.set_cron, set_timezone = excluded.set_timezone,
+             next_due_at = excluded.next_due_at, held_due_at = null";
+        db.execute(insert.push(instead)).await?;
     }
     Ok(())
 }

@@ -32,6 +32,16 @@ pub struct TestRow {
     pub last_version: Option<i64>,
 }
 
+/// A test in the list of a workspace.
+#[derive(Clone, Debug, FromRow)]
+pub struct WorkspaceTestRow {
+    /// The rest.
+    #[sqlx(flatten)]
+    pub row: TestRow,
+    /// Whose test it is.
+    pub pattern_id: PatternId,
+}
+
 /// A test with its case.
 #[derive(Clone, Debug, FromRow)]
 pub struct WholeTestRow {
@@ -75,6 +85,24 @@ pub async fn list(db: &mut Db<'_>, scope: &Scope, pattern: PatternId) -> Result<
     );
     let query = rights::pattern(query.bind(pattern), scope, pattern);
     db.all(query.push(" order by t.id")).await
+}
+
+/// The tests of all of the workspace's patterns that come after this one, the oldest first.
+pub async fn of_workspace(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    after: Option<TestId>,
+    limit: i64,
+) -> Result<Vec<WorkspaceTestRow>, StoreError> {
+    let query = sql(
+        "select t.id, t.name, t.created_at, t.updated_at, t.last_status, t.last_at, t.last_version, t.pattern_id
+         from pattern_tests t join patterns p on p.id = t.pattern_id where ",
+    );
+    let mut query = rights::patterns(query, scope);
+    if let Some(after) = after {
+        query = query.push(" and t.id > ?").bind(after);
+    }
+    db.all(query.push(" order by t.id limit ?").bind(limit)).await
 }
 
 /// A test of a pattern that the caller may see.

@@ -1,5 +1,5 @@
-//! What tenants have used, by hour. It is counted in the transaction that stores what became of runs, so that it adds up to
-//! them, whatever happens in between; deleting runs takes nothing off. Test runs and replays, of which nothing is stored, are
+//! What tenants have used, by hour. It is counted in the transaction that stores what became of runs, or so that a crash loses
+//! nothing of it (`metering`): it adds up to them, whatever happens in between; deleting runs takes nothing off. Test runs and replays, of which nothing is stored, are
 //! counted apart.
 
 use super::{Db, Sql, StoreError, inserts, sql};
@@ -32,20 +32,26 @@ const ADD: &str =
      effects = usage_hours.effects + excluded.effects,
      egress_bytes = usage_hours.egress_bytes + excluded.egress_bytes";
 
-/// Statements that add something up, and how many rows they change.
-pub(crate) struct Counting {
-    pub statements: Vec<Sql>,
-    pub rows: u64,
-}
+/// What was used by each tenant in each hour.
+pub(crate) type Sums = BTreeMap<(Tenant, Timestamp), Used>;
 
-/// Adds this up, one row for each tenant and hour. Whoever counts has a name of its own, so that transactions which count at
-/// the same time don't wait for each other. There are no more statements than [`inserts`] makes of as many rows.
-pub(crate) fn counted(counter: &str, counted: &[Counted]) -> Counting {
-    let mut sums: BTreeMap<(Tenant, Timestamp), Used> = BTreeMap::new();
+pub(crate) fn sums(counted: impl Iterator<Item = Counted>) -> Sums {
+    let mut sums = Sums::new();
     for it in counted {
         *sums.entry((it.tenant, hour_of(it.at))).or_default() += it.used;
     }
-    let rows = sums.len() as u64;
+    sums
+}
+
+pub(crate) fn add_up(sums: &mut Sums, more: Sums) {
+    for (key, used) in more {
+        *sums.entry(key).or_default() += used;
+    }
+}
+
+/// Adds sums to what is there, one row for each tenant and hour. Whoever counts has a name of its own, so that transactions
+/// which count at the same time don't wait for each other. There are no more statements than [`inserts`] makes of as many rows.
+pub(crate) fn counting(counter: &str, sums: Sums) -> Vec<Sql> {
     let sums: Vec<_> = sums.into_iter().collect();
     let cells = sums.into_iter().map(|((tenant, hour), used)| {
         [
@@ -61,10 +67,7 @@ pub(crate) fn counted(counter: &str, counted: &[Counted]) -> Counting {
         ]
     });
     let statements = inserts(TABLE, cells, None).into_iter();
-    Counting {
-        statements: statements.map(|statement| statement.push(ADD)).collect(),
-        rows,
-    }
+    statements.map(|statement| statement.push(ADD)).collect()
 }
 
 /// Counts the end of a run that did not execute any more: what its executions used was counted after each of them.
@@ -173,7 +176,7 @@ pub struct Report {
     pub span: Span,
 }
 
-/// What was used, by span and tenant; spans without any are left out. Begins after a row of the report that was read before.
+/// What was used, by span and tenant, as far as [`Store::meter`](crate::Store::meter) has brought it; spans without any are left out. Begins after a row of the report that was read before.
 pub async fn report(
     db: &mut Db<'_>,
     report: &Report,
@@ -223,7 +226,7 @@ pub async fn report(
     db.all(query.bind(limit)).await
 }
 
-/// What a tenant has used from a time on.
+/// What a tenant has used from a time on, as far as [`Store::meter`](crate::Store::meter) has brought it.
 pub async fn since(db: &mut Db<'_>, tenant: Tenant, from: Timestamp) -> Result<Used, StoreError> {
     let query = sql(
         "select cast(coalesce(sum(runs), 0) as bigint), cast(coalesce(sum(failed_runs), 0) as bigint),

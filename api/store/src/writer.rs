@@ -38,6 +38,8 @@ enum Message {
 
 enum Work {
     Write(Job),
+    /// A write in a transaction of its own: what came before it has been answered.
+    Alone(Job),
     Statements(Vec<Sql>, Answer),
 }
 
@@ -110,6 +112,12 @@ impl Writer {
         sent.map_err(|_| StoreError::Closed)
     }
 
+    /// Queues a write that shares its transaction with no other.
+    pub async fn send_alone(&self, load: Load, job: Job) -> Result<(), StoreError> {
+        let sent = self.0.send(Message::Work(load, Work::Alone(job))).await;
+        sent.map_err(|_| StoreError::Closed)
+    }
+
     /// Queues statements whose results are not needed.
     pub async fn send_statements(
         &self,
@@ -145,7 +153,7 @@ async fn work(
     };
     let mut next = None;
     loop {
-        let (group, work) = match next.take() {
+        let (mut group, work) = match next.take() {
             Some(next) => next,
             None => match waiting.next().await {
                 Some(next) => next,
@@ -157,7 +165,12 @@ async fn work(
                 alone(&mut connection, statements, answer).await;
             }
             Work::Write(job) => {
-                next = transaction(&mut connection, (group, job), &mut waiting).await;
+                next = transaction(&mut connection, job, || waiting.more(&mut group))
+                    .await
+                    .map(|work| (group, work));
+            }
+            Work::Alone(job) => {
+                transaction(&mut connection, job, || None).await;
             }
         }
         checkpoints.committed(&mut connection).await;
@@ -185,12 +198,12 @@ async fn alone(connection: &mut SqliteConnection, statements: Vec<Sql>, answer: 
     answer(done.map(drop));
 }
 
-/// One transaction with all writes of a group, up to the first work of another kind, which it gives back.
+/// One transaction with this write and those that are added, up to the first work of another kind, which it gives back.
 async fn transaction(
     connection: &mut SqliteConnection,
-    (mut group, first): (Group, Job),
-    waiting: &mut Waiting,
-) -> Option<(Group, Work)> {
+    first: Job,
+    mut more: impl FnMut() -> Option<Work>,
+) -> Option<Work> {
     let (mut answers, mut after) = (Vec::new(), None);
     let mut settled = statement(connection, "begin immediate").await;
     let mut next = Some(first);
@@ -203,7 +216,7 @@ async fn transaction(
         // Without a transaction the rest may have better luck with the next.
         next = None;
         if settled.is_ok() {
-            match waiting.more(&mut group) {
+            match more() {
                 Some(Work::Write(job)) => next = Some(job),
                 other => after = other,
             }
@@ -219,7 +232,7 @@ async fn transaction(
     for answer in answers {
         answer(settled.clone());
     }
-    after.map(|work| (group, work))
+    after
 }
 
 async fn statement(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {

@@ -109,7 +109,7 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
     let is_requested = |spot: &Spot<'_>| Start::REQUESTS.iter().any(|start| spot.starts_by(*start));
     if !triggers().any(is_requested) {
         found.extend(responders.map(|spot| {
-            let message = "nobody waits for this response: the graph has no OnWebhook and no OnForm";
+            let message = "nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat";
             Diagnostic::warning("no-webhook", message).at_node(&spot.node.id)
         }));
     }

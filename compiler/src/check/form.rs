@@ -148,7 +148,7 @@ fn options(field: &Map<String, Value>, kind: &str, report: &mut impl FnMut(Diagn
         let value = option.as_str().or_else(|| option.get("value")?.as_str());
         let Some(value) = value else { continue };
         let problem = match value.trim() {
-            "" => Some("an option needs a value: an empty one is no answer".to_owned()),
+            "" => Some("an option needs a value: an empty one doesn't count as an answer".to_owned()),
             trimmed if trimmed != value => Some(format!(
                 "the value `{value}` begins or ends with a space, which answers don't keep"
             )),

@@ -3,14 +3,14 @@
 use super::level::{Kind, Level};
 use super::names::{NodeNames, labels};
 use super::parameters::Parameters;
-use super::{flow, form, single, webhook};
+use super::{chat, flow, form, poll, single, webhook};
 use crate::definitions::{Definition, DefinitionKind, Definitions};
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
 use crate::options::Options;
-use heddle_catalogue::Start;
+use heddle_catalogue::{Role, Start};
 use heddle_contract::plan::OnError;
 
 /// Checks a graph on one level: the main one, or that within a definition.
@@ -55,11 +55,13 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
             Kind::Standard(node_type) => {
                 arguments = parameters.fields(given, node_type.parameters, "", 0);
                 single::check(spot, found);
-                if spot.starts_by(Start::Webhook) && !inner {
-                    webhook::check(spot, found);
-                }
-                if spot.starts_by(Start::Form) && !inner {
-                    form::check(spot, found);
+                match spot.role() {
+                    _ if inner => {}
+                    Role::Trigger(Start::Webhook) => webhook::check(spot, found),
+                    Role::Trigger(Start::Form) => form::check(spot, found),
+                    Role::Trigger(Start::Chat) => chat::check(spot, found),
+                    Role::Trigger(Start::Poll) => poll::check(spot, found),
+                    _ => {}
                 }
             }
             Kind::Defined(definition, _) if takes_parameters(definition) => {

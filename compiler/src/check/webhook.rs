@@ -39,13 +39,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     authentication(given, scheme, &mut report);
     path(given, &mut report);
     each(given, "allowIps", &mut report, network);
-    each(given, "cors", &mut report, |text| {
-        (!is_origin(text)).then(|| {
-            let message = format!("`{text}` is not the origin of a page");
-            let help = "write a scheme and a host, such as `https://shop.example.com`, or `*`";
-            Diagnostic::error("origin", message).with_help(help.to_owned())
-        })
-    });
+    each(given, "cors", &mut report, origin);
     if scheme == "none" {
         report(unauthenticated(given), "scheme");
     }
@@ -229,6 +223,15 @@ fn is_network(text: &str) -> bool {
     };
     let bits_max: u8 = if address.is_ipv4() { 32 } else { 128 };
     prefix.is_none_or(|prefix| prefix.parse::<u8>().is_ok_and(|bits| bits <= bits_max))
+}
+
+/// What is wrong with the origin of a page.
+pub(super) fn origin(text: &str) -> Option<Diagnostic> {
+    (!is_origin(text)).then(|| {
+        let message = format!("`{text}` is not the origin of a page");
+        let help = "write a scheme and a host, such as `https://shop.example.com`, or `*`";
+        Diagnostic::error("origin", message).with_help(help.to_owned())
+    })
 }
 
 fn is_origin(text: &str) -> bool {

@@ -2,10 +2,11 @@
 
 use super::module::{Compiled, Module, SITE_GLOBAL};
 use crate::expression::{Expression, Literal};
-use crate::lowered::{Argument, Site, TextPart};
+use crate::lowered::{Argument, Need, Site, TextPart};
+use heddle_catalogue::THROW;
 use heddle_contract::{abi, manifest, plan};
 use serde_json::Value;
-use wasm_encoder::{InstructionSink, MemArg};
+use wasm_encoder::{BlockType, InstructionSink, MemArg};
 
 /// Builds a function. Every method that emits a value leaves one handle on the operand stack.
 pub(super) struct FunctionBuilder<'m> {
@@ -245,6 +246,18 @@ impl<'m> FunctionBuilder<'m> {
     pub(super) fn call_node(&mut self, node_type: &'static str) {
         let function = self.module.imports.node_function(node_type);
         self.instructions().call(function);
+    }
+
+    /// Fails the node, and leaves its function, unless what is needed is there. If the test itself has failed, that is kept.
+    pub(super) fn need(&mut self, need: &Need) {
+        self.argument(&need.test);
+        self.call("truthy");
+        self.instructions().i32_eqz().if_(BlockType::Empty);
+        let failure = [("message", need.message.as_str()), ("code", abi::code::PARAMETER)];
+        let failure = failure.map(|(name, text)| (name.to_owned(), Argument::Constant(text.into())));
+        self.object(&failure);
+        self.call_node(THROW.name);
+        self.instructions().return_().end();
     }
 
     /// A local that is in use until [`Self::release`].

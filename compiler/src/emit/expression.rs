@@ -53,6 +53,10 @@ impl FunctionBuilder<'_> {
                 self.close();
             }
             Expression::Template(quasis, expressions) => self.template(quasis, expressions),
+            Expression::Text(value) => {
+                self.expression(value);
+                self.call("text");
+            }
             Expression::Sequence(expressions) => self.sequence(expressions),
             Expression::Method(call) => self.method(call),
             Expression::Global(global, arguments) => self.global(*global, arguments),

@@ -37,6 +37,8 @@ pub enum Expression {
     Conditional(Box<Expression>, Box<Expression>, Box<Expression>),
     /// A template literal: quasis and expressions in turn, `quasis.len() == expressions.len() + 1`.
     Template(Vec<Literal>, Vec<Expression>),
+    /// The text of a value as it stands among other text of a parameter.
+    Text(Box<Expression>),
     /// `(a, b)`
     Sequence(Vec<Expression>),
     /// `a.b(c)`

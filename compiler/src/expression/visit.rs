@@ -31,6 +31,7 @@ impl Expression {
             | Expression::Chain(inner)
             | Expression::Unary(_, inner)
             | Expression::Attempt(inner)
+            | Expression::Text(inner)
             | Expression::Lambda(inner) => inner.visit_mut(visit),
             Expression::Index(left, right)
             | Expression::Binary(_, left, right)

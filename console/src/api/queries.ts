@@ -147,22 +147,6 @@ export const answerCallback = (
     }),
   );
 
-/** A pattern's deployment; null if it was never deployed. */
-export const deploymentOf = (pattern: () => string) =>
-  query(
-    () => ['deployment-of', pattern()],
-    async (signal) => {
-      try {
-        return await unwrap(
-          api.GET('/api/patterns/{id}/deployment', { params: { path: { id: pattern() } }, signal }),
-        );
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return null;
-        throw error;
-      }
-    },
-  );
-
 /** What is deployed of a pattern, and where: its main deployment first. */
 export const deploymentsOf = (pattern: () => string) =>
   query(
@@ -170,6 +154,16 @@ export const deploymentsOf = (pattern: () => string) =>
     (signal) =>
       unwrap(api.GET('/api/patterns/{id}/deployments', { params: { path: { id: pattern() } }, signal })),
   );
+
+/** A pattern's main deployment; null if it was never deployed. */
+export const deploymentOf = (pattern: () => string) => {
+  const all = deploymentsOf(pattern);
+  return {
+    get data() {
+      return all.data && (all.data.find((each) => each.isMain) ?? null);
+    },
+  };
+};
 
 export const stats = (id: () => string, period: () => Period) =>
   query(
@@ -212,16 +206,24 @@ export const endpoints = (pattern: () => string) =>
     () => ({ enabled: pattern() !== '' }),
   );
 
-export const snippets = (deployment: () => string, endpoint: () => string) =>
+/** What they send is JSON, a greeting if it is undefined. Not asked for while there is no endpoint. */
+export const snippets = (
+  deployment: () => string,
+  endpoint: () => string,
+  sent: () => string | undefined,
+) =>
   query(
-    () => ['snippets', deployment(), endpoint()],
-    (signal) =>
-      unwrap(
+    () => ['snippets', deployment(), endpoint(), sent()],
+    (signal) => {
+      const body = sent();
+      const query = { endpointId: endpoint(), ...(body !== undefined && { body }) };
+      return unwrap(
         api.GET('/api/deployments/{id}/webhook/snippets', {
-          params: { path: { id: deployment() }, query: { endpointId: endpoint() } },
+          params: { path: { id: deployment() }, query },
           signal,
         }),
-      ),
+      );
+    },
     () => ({ enabled: endpoint() !== '' }),
   );
 

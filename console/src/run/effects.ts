@@ -13,6 +13,7 @@ const REACH: Readonly<Record<string, 'nothing' | 'service' | 'requests' | 'outsi
   http: 'outside',
   jwt: 'nothing',
   file: 'service',
+  'file-piece': 'service',
   'key-value': 'service',
   mail: 'outside',
   sleep: 'nothing',

@@ -4,7 +4,9 @@
 const STARTS: Readonly<Record<string, string>> = {
   OnWebhook: 'webhook',
   OnForm: 'form',
+  OnChat: 'chat',
   OnSchedule: 'schedule',
+  OnPoll: 'poll',
   OnManual: 'manual',
   OnCall: 'call',
   OnEmail: 'email',
@@ -14,7 +16,9 @@ const STARTS: Readonly<Record<string, string>> = {
 const NAMES: Readonly<Record<string, string>> = {
   webhook: 'Webhook',
   form: 'Form',
+  chat: 'Chat',
   schedule: 'Schedule',
+  poll: 'Poll',
   manual: 'Manual',
   call: 'Calls',
   email: 'Email',

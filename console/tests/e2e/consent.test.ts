@@ -41,7 +41,7 @@ test('a connection is consented to at its provider, denied and allowed, and disc
     await dialog.getByRole('button', { name: 'Save and connect…' }).click();
 
     await page.getByRole('link', { name: 'Deny' }).click();
-    await expect(page.getByRole('alert')).toContainText('not to allow it');
+    await expect(page.getByRole('alert')).toContainText('Access was denied');
     await accessible(page);
     await page.getByRole('link', { name: 'Back' }).click();
     const stored = page.getByRole('dialog', { name: 'Change the connection' });

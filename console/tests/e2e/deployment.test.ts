@@ -8,6 +8,10 @@ test('a deployment shows its events as they come, is paused and resumed', async 
   await expect(page.getByText('No events yet')).toBeVisible();
   expect((await send(orders, ORDER)).ok).toBe(true);
   await expect(page.getByRole('button', { name: /A-1001/ })).toBeVisible();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('button', { name: 'How to send a request' }).click();
+  await expect(page.getByText('It sends the body of the last event.')).toBeVisible();
+  await expect(page.getByRole('textbox', { name: 'How to send a request' })).toContainText(`"id":"A-1001"`);
 
   await page.getByRole('button', { name: 'Pause' }).click();
   await expect(page.getByRole('button', { name: 'Resume' })).toBeVisible();

@@ -4,7 +4,10 @@ test('the reference of the API shows what it is about, and an operation that is 
   page,
 }, info) => {
   await page.goto('/docs');
-  await expect(page.getByRole('heading', { level: 1, name: 'heddle API' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'heddle API' })).toBeVisible({
+    // Two hundred operations are drawn at once.
+    timeout: 90_000,
+  });
   const about = page.locator('#about');
   await expect(about.getByText('Stores, deploys and runs patterns')).toBeVisible();
   await expect(about.locator('code', { hasText: 'POST /api/auth/login' })).toBeVisible();

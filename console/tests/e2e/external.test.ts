@@ -39,7 +39,7 @@ test('somebody signs in through the login provider, and comes to where they want
     await page.getByRole('button', { name: /^Account/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.goto(`${own}/sign-in/return?code=theirs&state=theirs`);
-    await expect(page.getByRole('alert')).toContainText('not begun in this browser');
+    await expect(page.getByRole('alert')).toContainText('not started in this browser');
     await page.getByRole('link', { name: 'Back to sign-in' }).click();
 
     await page.goto(`${workspace}/connections`);

@@ -40,6 +40,27 @@ test('the data of an opened run fills fields and previews until something else i
   await expect(data).not.toContainText('DESK-140');
 });
 
+test('a pattern that has run fills fields with the data of its newest run, without a click', async ({
+  page,
+  account,
+}) => {
+  await page.goto(`/w/${account.workspace}`);
+  const deployed = await deployOrders(page, 'Order routing', true);
+  await send(deployed, ORDER);
+  // Its answer is sent before it has ended.
+  const runs = () => call<{ data: { status: string }[] }>(page, 'GET', '/api/runs');
+  await expect.poll(async () => (await runs()).data.map(({ status }) => status)).toEqual(['success']);
+  await page.goto(`/w/${account.workspace}/patterns/${deployed.pattern}`);
+  await expect(
+    page.getByRole('button', { name: /^Data from the run of \d\d:\d\d, version 1/ }),
+  ).toBeVisible();
+  await page.locator('.card', { hasText: 'The order' }).click();
+  await page.getByRole('button', { name: 'Data', exact: true }).click();
+  const data = page.getByRole('region', { name: /^Data of/ });
+  await expect(data.getByText(/^the run of \d\d:\d\d$/).first()).toBeVisible();
+  await expect(data).toContainText('DESK-140');
+});
+
 test('all of a run is pinned at once, and unpinned', async ({ page, account }) => {
   await page.goto(`/w/${account.workspace}`);
   const node = (id: string, type: string, x: number, label: string, parameters: object = {}) => ({

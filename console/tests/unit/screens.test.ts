@@ -36,8 +36,9 @@ describe('webhooks', () => {
   it('need their secret unless anyone may send', () => {
     expect([proof('gitlab'), usesSecret('gitlab')]).toEqual(['Send the secret as GitLab does', true]);
     expect([proof('none'), usesSecret('none')]).toEqual(['Anyone who knows the address', false]);
-    const titles = [titleOf('Webhook', false), titleOf('orders', false), titleOf('Visit', true)];
+    const titles = [titleOf('Webhook', undefined), titleOf('orders', undefined), titleOf('Visit', 'form')];
     expect(titles).toEqual(['Webhook', 'Webhook: orders', 'Form: Visit']);
+    expect(titleOf('chat', 'chat')).toBe('Chat');
     expect(proof('of a newer server')).toBe('of a newer server');
   });
 });

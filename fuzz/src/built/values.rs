@@ -69,7 +69,7 @@ fn is_modest(name: &str, arguments: &[Value]) -> bool {
 struct Functions(u32);
 
 impl Caller for Functions {
-    fn call(&mut self, function: u32, arguments: &[Value]) -> Outcome {
+    fn call(&mut self, function: u32, arguments: &mut [Value]) -> Outcome {
         self.0 = self.0.checked_sub(1).ok_or_else(Exception::kept)?;
         let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Undefined);
         Ok(match function {

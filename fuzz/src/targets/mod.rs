@@ -14,6 +14,7 @@ pub mod keys;
 pub mod mail;
 pub mod masking;
 pub mod multipart;
+pub mod poll;
 pub mod signatures;
 
 /// What a target does with an input.
@@ -34,5 +35,6 @@ pub const ALL: &[(&str, Check)] = &[
     ("mail", mail::check),
     ("masking", masking::check),
     ("multipart", multipart::check),
+    ("poll", poll::check),
     ("signatures", signatures::check),
 ];

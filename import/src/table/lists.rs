@@ -133,12 +133,15 @@ pub(super) fn split_out(scene: &Scene<'_>) -> Translation {
         (false, false) => format!("({{ [{key}]: element }})"),
     };
     let list = member("item", field);
+    // A list for each item, so that each element is known to come of it.
     let value =
-        format!("{{{{ $input.all().flatMap(item => [{list} ?? []].flat().map(element => {element})) }}}}");
-    Translation::whole("Transform", json!({"value": value})).differs(
-        "objects",
-        "the values of an object are not taken apart; elements of a list are",
-    )
+        format!("{{{{ $input.all().map(item => [{list} ?? []].flat().map(element => {element})) }}}}");
+    Translation::whole("Transform", json!({"value": value}))
+        .then("Flatten", json!({}), false)
+        .differs(
+            "objects",
+            "the values of an object are not taken apart; elements of a list are",
+        )
 }
 
 pub(super) fn aggregate(scene: &Scene<'_>) -> Translation {
@@ -238,7 +241,7 @@ fn concatenate(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
     let listed = node.list(&["fieldsToSummarize", "values"]);
     let [value] = listed else {
-        return Translation::stub("several fields are summarised, texts among them");
+        return Translation::stub("several fields are summarised, some of them text");
     };
     let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
     let field = text("field");

@@ -86,7 +86,7 @@ fn query(scene: &Scene<'_>, kind: &str, placeholder: impl Fn(usize) -> String) -
     let mut parameters = Vec::new();
     let Some(text) = bound(scene, given.starts_with('='), body, &placeholder, &mut parameters) else {
         return Translation::stub(
-            "an expression makes a part of the statement that is no value: it can't be bound",
+            "an expression makes a part of the statement that is not a value, so it can't be bound",
         );
     };
     if text.trim().is_empty() {

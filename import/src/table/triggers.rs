@@ -96,7 +96,7 @@ fn of_rule(rule: &Value) -> Result<String, String> {
         0 | 1 => Ok("*".to_owned()),
         n if n < most && most.is_multiple_of(n) => Ok(format!("*/{n}")),
         n => Err(format!(
-            "every {n} {field} is no division of the clock, which cron needs"
+            "every {n} {field} does not divide the clock evenly, which cron requires"
         )),
     };
     Ok(match field {
@@ -125,7 +125,7 @@ fn of_rule(rule: &Value) -> Result<String, String> {
             )
         }
         "cronExpression" => five(rule.get("expression").and_then(Value::as_str).unwrap_or_default())?,
-        "seconds" => return Err("schedules are of minutes, not seconds".to_owned()),
+        "seconds" => return Err("schedules are precise to the minute, not to the second".to_owned()),
         other => return Err(format!("intervals of several {other} can't be written as cron")),
     })
 }

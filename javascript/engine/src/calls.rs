@@ -9,7 +9,7 @@ use heddle_javascript::wire::{Text, Writer};
 use rquickjs::{
     Array, Ctx, Error, Exception, FromJs, Function, Module, Object, Persistent, Promise, Result, Value, qjs,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 
@@ -60,6 +60,8 @@ struct Open {
 thread_local! {
     /// Of the call that is executing.
     static REQUESTS: RefCell<Requests> = RefCell::default();
+    /// Whether code has made files, in any call, which are to be stored if they are part of a value.
+    static MADE_FILES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Asks the host for something; the promise settles when it has answered.
@@ -78,6 +80,11 @@ pub fn request<'js>(ctx: &Ctx<'js>, kind: String, request: Value<'js>) -> Result
         requests.unsent.push(Unsent { id, kind, request });
     });
     Ok(promise)
+}
+
+/// Notes that code has made a file.
+pub fn made_file() {
+    MADE_FILES.set(true);
 }
 
 /// Evaluates a script in strict mode under a name of its own.
@@ -146,11 +153,11 @@ impl Calls {
         let realm = engine.realm(kind);
         let (status, result) = realm.context.with(|ctx| {
             let result = apply(&ctx, kind, realm, function, arguments);
-            let result = match result {
+            let mut result = match result {
                 Ok(result) => result,
                 Err(error) => return (failed(writer, &Failure::caught(&ctx, error)), None),
             };
-            let status = settle(engine, &ctx, &result, self.next, writer);
+            let status = settle(engine, realm, &mut result, self.next, writer);
             let kept = (status == Status::Pending).then(|| Persistent::save(&ctx, result));
             (status, kept)
         });
@@ -177,18 +184,19 @@ impl Calls {
         let open = call.requests.open.remove(&request);
         REQUESTS.replace(std::mem::take(&mut call.requests));
         let kind = call.kind;
-        let (status, result) = engine.realm(kind).context.with(|ctx| {
+        let realm = engine.realm(kind);
+        let (status, result) = realm.context.with(|ctx| {
             let resumed = call.result.restore(&ctx).and_then(|result| {
                 if let Some(open) = open {
                     hand_over(&ctx, open, answer)?;
                 }
                 Ok(result)
             });
-            let result = match resumed {
+            let mut result = match resumed {
                 Ok(result) => result,
                 Err(error) => return (failed(writer, &Failure::caught(&ctx, error)), None),
             };
-            let status = settle(engine, &ctx, &result, id, writer);
+            let status = settle(engine, realm, &mut result, id, writer);
             let kept = (status == Status::Pending).then(|| Persistent::save(&ctx, result));
             (status, kept)
         });
@@ -255,7 +263,8 @@ fn apply<'js>(
 ) -> Result<Value<'js>> {
     let function = function.restore(ctx)?;
     let time = realm.time.clone().restore(ctx)?.into_function();
-    let list = to_engine(ctx, arguments, time)?;
+    let file = realm.file.clone().restore(ctx)?.into_object();
+    let list = to_engine(ctx, arguments, (time, file))?;
     let list = list
         .into_array()
         .ok_or_else(|| Exception::throw_internal(ctx, "The arguments are no array"))?;
@@ -299,7 +308,7 @@ fn adopt<'js>(ctx: &Ctx<'js>, result: Value<'js>) -> Result<Value<'js>> {
 }
 
 fn hand_over(ctx: &Ctx<'_>, open: Open, answer: &[u8]) -> Result<()> {
-    let answer = to_engine(ctx, answer, None)?;
+    let answer = to_engine(ctx, answer, (None, None))?;
     let answer = answer
         .into_object()
         .ok_or_else(|| Exception::throw_internal(ctx, "The answer is no object"))?;
@@ -312,20 +321,53 @@ fn hand_over(ctx: &Ctx<'_>, open: Open, answer: &[u8]) -> Result<()> {
     open.resolve.restore(ctx)?.call((answer.get::<_, Value>("ok")?,))
 }
 
-/// Executes what can be, and answers with the value, the failure, or what the call waits for.
-fn settle(engine: &Engine, ctx: &Ctx<'_>, result: &Value<'_>, id: u32, writer: &mut Writer) -> Status {
-    while ctx.execute_pending_job() {}
-    let settled = match result.as_promise() {
+/// What has become of a value that a function has returned, once all that can be done is done.
+fn settled<'js>(result: &Value<'js>) -> Option<Result<Value<'js>>> {
+    while result.ctx().execute_pending_job() {}
+    match result.as_promise() {
         Some(promise) => promise.result::<Value>(),
         None => Some(Ok(result.clone())),
-    };
-    let (waits, matters) = REQUESTS.with_borrow(|requests| {
+    }
+}
+
+/// Whether the call waits for anything, and whether it is for more than timers.
+fn waits() -> (bool, bool) {
+    REQUESTS.with_borrow(|requests| {
         (
             !requests.open.is_empty(),
             requests.open.values().any(|open| open.matters),
         )
-    });
-    let outcome = match settled {
+    })
+}
+
+/// Executes what can be, and answers with the value, the failure, or what the call waits for. Files that are part of the value are
+/// stored first: `result` is then the promise of it.
+fn settle<'js>(
+    engine: &Engine,
+    realm: &Realm,
+    result: &mut Value<'js>,
+    id: u32,
+    writer: &mut Writer,
+) -> Status {
+    let ctx = &result.ctx().clone();
+    let mut found = settled(result);
+    if let Some(Ok(value)) = &found
+        && MADE_FILES.get()
+        && !waits().1
+        // Expressions have none.
+        && let Ok(store) = realm.store_files.clone().restore(ctx)
+        && let Some(store) = store.into_function()
+    {
+        found = match store.call((value.clone(),)) {
+            Ok(stored) => {
+                *result = stored;
+                settled(result)
+            }
+            Err(error) => Some(Err(error)),
+        };
+    }
+    let (waits, matters) = waits();
+    let outcome = match found {
         Some(Ok(value)) if !matters => from_engine(&value, writer, engine.boxes).map(|()| Status::Done),
         Some(Err(error)) => Err(error),
         None if !waits => {

@@ -5,7 +5,7 @@
 
 use heddle_javascript::protocol::ANSWER_BYTES_MAX;
 use heddle_javascript::wire::{DEPTH_MAX, Key, Reader, Text, TimeKind, Token, Writer};
-use rquickjs::{Ctx, Error, Exception, Function, Result, Value, qjs};
+use rquickjs::{Ctx, Error, Exception, Function, Object, Result, Value, qjs};
 use std::ptr::null_mut;
 
 /// A value of the engine that is freed when dropped.
@@ -38,8 +38,13 @@ impl Drop for Owned {
     }
 }
 
-/// Makes the value of a message; `time` makes those of times that JavaScript has no type for, if there is one.
-pub fn to_engine<'js>(ctx: &Ctx<'js>, message: &[u8], time: Option<Function<'js>>) -> Result<Value<'js>> {
+/// Makes the value of a message; `time` makes those of times that JavaScript has no type for, if there is one, and `file` is what
+/// objects inherit that refer to files.
+pub fn to_engine<'js>(
+    ctx: &Ctx<'js>,
+    message: &[u8],
+    (time, file): (Option<Function<'js>>, Option<Object<'js>>),
+) -> Result<Value<'js>> {
     let mut decoder = Decoder {
         ctx,
         context: ctx.as_raw().as_ptr(),
@@ -47,6 +52,8 @@ pub fn to_engine<'js>(ctx: &Ctx<'js>, message: &[u8], time: Option<Function<'js>
         atoms: Vec::new(),
         depth: 0,
         time,
+        file,
+        mark: None,
         shared: Vec::new(),
     };
     let value = decoder.value()?;
@@ -65,6 +72,9 @@ struct Decoder<'a, 'js> {
     atoms: Vec<qjs::JSAtom>,
     depth: usize,
     time: Option<Function<'js>>,
+    file: Option<Object<'js>>,
+    /// Index of the key by which an object refers to a file.
+    mark: Option<usize>,
     /// By number; none until they have ended.
     shared: Vec<Option<Owned>>,
 }
@@ -177,9 +187,14 @@ impl Decoder<'_, '_> {
     fn object(&mut self) -> Result<Owned> {
         // SAFETY: the context is alive.
         let object = Owned::checked(self.context, unsafe { qjs::JS_NewObject(self.context) })?;
+        let mut is_file = false;
         while let Some(key) = self.reader.key().map_err(|_| self.broken())? {
+            let index = key.index;
             let atom = self.atom(key)?;
             let value = self.value()?.into_raw();
+            // SAFETY: only looks at the tag.
+            is_file |=
+                self.mark == Some(index) && unsafe { qjs::JS_VALUE_GET_TAG(value) } == qjs::JS_TAG_STRING;
             // Defined, not set: `__proto__` is a property like any other.
             // SAFETY: object and atom are alive; the value is given away.
             let defined = unsafe {
@@ -190,6 +205,12 @@ impl Decoder<'_, '_> {
                 return Err(Error::Exception);
             }
         }
+        if let Some(file) = self.file.as_ref().filter(|_| is_file) {
+            // SAFETY: both are alive; the object duplicates what it inherits.
+            if unsafe { qjs::JS_SetPrototype(self.context, object.raw, file.as_raw()) } < 0 {
+                return Err(Error::Exception);
+            }
+        }
         Ok(object)
     }
 
@@ -197,6 +218,9 @@ impl Decoder<'_, '_> {
     fn atom(&mut self, key: Key<'_>) -> Result<qjs::JSAtom> {
         if let Some(atom) = self.atoms.get(key.index) {
             return Ok(*atom);
+        }
+        if matches!(key.text, Token::Utf8("$file")) {
+            self.mark = Some(key.index);
         }
         let text = self.text(key.text)?;
         // SAFETY: the text is alive.

@@ -32,6 +32,7 @@ pub fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     )?;
     native.set("log", Function::new(ctx.clone(), log)?)?;
     native.set("request", Function::new(ctx.clone(), request)?)?;
+    native.set("madeFile", Function::new(ctx.clone(), calls::made_file)?)?;
     native.set("randomBytes", Function::new(ctx.clone(), random_bytes)?)?;
     native.set("digest", Function::new(ctx.clone(), digest)?)?;
     native.set("encodeUtf8", Function::new(ctx.clone(), encode_utf8)?)?;

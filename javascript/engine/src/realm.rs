@@ -22,6 +22,8 @@ const PRELUDE: &[(&str, &str)] = &[
 ];
 const MODULE_PRELUDE: &[(&str, &str)] = &[
     ("timers", include_str!("prelude/timers.js")),
+    ("buffer", include_str!("prelude/buffer.js")),
+    ("files", include_str!("prelude/files.js")),
     ("fetch", include_str!("prelude/fetch.js")),
 ];
 const EXPRESSION_PRELUDE: &[(&str, &str)] = &[
@@ -37,6 +39,9 @@ pub struct Realm {
     pub log: Persistent<Value<'static>>,
     /// What makes a value of a time that JavaScript has no type for: in the realm of expressions.
     pub time: Persistent<Value<'static>>,
+    /// What values that refer to files inherit, and what stores those that code has made: in the realm of modules.
+    pub file: Persistent<Value<'static>>,
+    pub store_files: Persistent<Value<'static>>,
 }
 
 /// Everything that is ready before the first call.
@@ -82,22 +87,29 @@ impl Engine {
 
 fn realm(runtime: &Runtime, preludes: &[&[(&str, &str)]]) -> Result<Realm> {
     let context = Context::full(runtime)?;
-    let (log, time) = context.with(|ctx| -> Result<_> {
+    context.with(|ctx| -> Result<_> {
         let native = natives::object(&ctx)?;
         let globals = ctx.globals();
         let mut log = Value::new_undefined(ctx.clone());
-        let mut time = log.clone();
+        let (mut time, mut store_files) = (log.clone(), log.clone());
         for (name, source) in preludes.iter().copied().flatten() {
             let result = install(&ctx, name, source, &native, &globals)?;
             match *name {
                 "console" => log = result,
                 "times" => time = result,
+                "files" => store_files = result,
                 _ => {}
             }
         }
-        Ok((Persistent::save(&ctx, log), Persistent::save(&ctx, time)))
-    })?;
-    Ok(Realm { context, log, time })
+        let kept = |value| Persistent::save(&ctx, value);
+        Ok(Realm {
+            context: context.clone(),
+            log: kept(log),
+            time: kept(time),
+            file: kept(native.get("filePrototype")?),
+            store_files: kept(store_files),
+        })
+    })
 }
 
 fn install<'js>(

@@ -7,12 +7,16 @@ use crate::node_type::{Category, Example, NodeType, Parameter, Schema};
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[JAVASCRIPT];
 
+/// The kinds of effects by which code reads files and makes them.
+pub const FILES_IN_CODE: &[&str] = &["file", "file-piece"];
+
 /// Definitions of kind `javascript` execute it too.
 pub const JAVASCRIPT: NodeType = NodeType {
     needs_engine: true,
     description: "Executes a JavaScript module inside the sandbox. Its default export is called with \
         `{input, params, item, log}`; what it returns, or what its promise resolves to, leaves the node as \
-        JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. It has no files, no \
+        JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. Values of files have `text()`, \
+        `json()`, `arrayBuffer()` and `bytes()`, and `new File([…], name, {type})` that it returns is stored. It has no \
         modules to import and no clock: `Date` shows when the run started. An exception fails the node, \
         with line and column; a `code` on the error becomes the failure's code.",
     parameters: &[

@@ -40,6 +40,7 @@ pub const EFFECT_KINDS: &[EffectKind] = &[
     kind("chat", Reach::Outside),
     kind("component", Reach::Requests),
     kind("file", Reach::Service),
+    kind("file-piece", Reach::Service),
     kind("hash", Reach::Nothing),
     kind("hmac", Reach::Nothing),
     kind("http", Reach::Outside),

@@ -2,11 +2,16 @@
 
 mod chat_completion;
 mod connection;
+mod convert_file;
 mod file;
 mod http_request;
 mod key_value;
 mod send_email;
 mod sql_query;
+mod xlsx;
+mod zip;
+
+pub use http_request::TYPE as HTTP_REQUEST;
 
 use crate::content::Content;
 use crate::face::{Face, Group};
@@ -20,6 +25,9 @@ pub const TYPES: &[NodeType] = &[
     send_email::TYPE,
     key_value::TYPE,
     file::TYPE,
+    convert_file::TYPE,
+    zip::TYPE,
+    xlsx::TYPE,
     chat_completion::TYPE,
     NodeType {
         description: "Writes a line to the run's log and passes its input through.",

@@ -29,6 +29,8 @@ pub enum Group {
     Code,
     /// Services outside, and what is kept between runs.
     Services,
+    /// Operations of known services, one after the other.
+    Apps,
 }
 
 impl Group {
@@ -48,6 +50,7 @@ impl Group {
             Group::Cryptography => "cryptography",
             Group::Code => "code",
             Group::Services => "services",
+            Group::Apps => "apps",
         }
     }
 }

@@ -13,7 +13,8 @@ pub use waiting::WAIT_FOR_CALLBACK;
 use crate::node_type::NodeType;
 use branching::{MERGE, SWITCH};
 use loops::LOOP;
-use runs::{CALL_PATTERN, RESPOND_TO_WEBHOOK, RETURN, STREAM_RESPONSE, THROW};
+pub use runs::THROW;
+use runs::{CALL_PATTERN, RESPOND_TO_WEBHOOK, RETURN, STREAM_RESPONSE};
 use waiting::WAIT;
 
 /// In the order in which lists show them.

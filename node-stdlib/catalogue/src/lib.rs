@@ -18,25 +18,30 @@ mod flow;
 mod formats;
 mod icon;
 mod node_type;
+mod operation;
+mod operations;
 mod role;
 mod text;
 mod time_and_crypto;
 mod triggers;
 
-pub use code::JAVASCRIPT;
+pub use code::{FILES_IN_CODE, JAVASCRIPT};
 pub use connections::{ConnectionField, ConnectionForm, connection_forms};
 pub use consent::{CONSENT_PROVIDERS, ClientAuth, ConsentProvider, Revocation, consent_provider};
 pub use content::{ConnectionKind, Content, Language, TimeUnit};
 pub use data::TRANSFORM;
 pub use editing::{ExpressionScope, Widget};
 pub use effect_kind::{EFFECT_KINDS, EffectKind, Reach, reach};
+pub use effects::HTTP_REQUEST;
 pub use face::{Face, Group};
 pub use fits::fields_fit;
-pub use flow::{FOR_EACH, IF, NO_OP, WAIT_FOR_CALLBACK};
+pub use flow::{FOR_EACH, IF, NO_OP, THROW, WAIT_FOR_CALLBACK};
 pub use icon::Icon;
 pub use node_type::{
     Category, Either, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType,
 };
+pub use operation::{Operation, Recorded};
+pub use operations::{SERVICES, read_service};
 pub use role::{Iteration, Role, Start};
 
 use std::sync::LazyLock;
@@ -52,6 +57,7 @@ pub fn node_types() -> &'static [NodeType] {
             time_and_crypto::TYPES,
             code::TYPES,
             effects::TYPES,
+            operations::types().as_slice(),
         ]
         .concat()
     });

@@ -2,6 +2,7 @@
 
 use crate::content::Content;
 use crate::face::Face;
+use crate::operation::Operation;
 use crate::role::Role;
 
 /// Where a node type belongs in lists and palettes.
@@ -175,6 +176,8 @@ pub struct NodeType {
     pub needs_engine: bool,
     /// Effect kinds that it may start (rights of the manifest).
     pub effects: &'static [&'static str],
+    /// The request that it is, if it is one of a service's operations: it executes as HttpRequest.
+    pub operation: Option<&'static Operation>,
     pub examples: &'static [Example],
 }
 
@@ -275,6 +278,7 @@ impl NodeType {
             either: None,
             needs_engine: false,
             effects: &[],
+            operation: None,
             examples: &[],
         }
     }

@@ -7,8 +7,12 @@ pub enum Start {
     Webhook,
     /// What a person sends from the node's own page.
     Form,
+    /// A message that a person or a program sends to the node's own chat.
+    Chat,
     /// A time that a cron expression says.
     Schedule,
+    /// Something new in a list that a service is asked for now and then.
+    Poll,
     /// A person, by the command line, the API or an editor.
     Manual,
     /// Another pattern; in a composite, its input.
@@ -24,7 +28,9 @@ impl Start {
     pub const ALL: &[Start] = &[
         Start::Webhook,
         Start::Form,
+        Start::Chat,
         Start::Schedule,
+        Start::Poll,
         Start::Manual,
         Start::Call,
         Start::Email,
@@ -32,14 +38,16 @@ impl Start {
     ];
 
     /// Those by an HTTP request, which have an address below `/webhooks`.
-    pub const REQUESTS: &[Start] = &[Start::Webhook, Start::Form];
+    pub const REQUESTS: &[Start] = &[Start::Webhook, Start::Form, Start::Chat];
 
     /// Name of the one node type at which such runs start, as graphs and manifests have it.
     pub const fn type_name(self) -> &'static str {
         match self {
             Start::Webhook => "OnWebhook",
             Start::Form => "OnForm",
+            Start::Chat => "OnChat",
             Start::Schedule => "OnSchedule",
+            Start::Poll => "OnPoll",
             Start::Manual => "OnManual",
             Start::Call => "OnCall",
             Start::Email => "OnEmail",

@@ -1,7 +1,9 @@
 //! Nodes that start a run.
 
+mod chat;
 mod form;
 mod node;
+mod poll;
 
 use crate::content::{Content, TimeUnit};
 use crate::face::{Face, Group};
@@ -273,6 +275,7 @@ pub const TYPES: &[NodeType] = &[
         ],
     ),
     form::ON_FORM,
+    chat::ON_CHAT,
     trigger(
         Start::Schedule,
         Face::new(
@@ -316,6 +319,7 @@ pub const TYPES: &[NodeType] = &[
             output: r#"{"out": {"scheduledAt": "2026-03-30T07:00:00.000Z", "firedAt": "2026-03-30T07:00:00.412Z"}}"#,
         }],
     ),
+    poll::ON_POLL,
     trigger(
         Start::Manual,
         Face::new(
@@ -371,13 +375,23 @@ pub const TYPES: &[NodeType] = &[
         &[event(
             "The e-mail: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers, attachments}`.",
         )],
-        &[Parameter::optional(
-            "alias",
-            Schema::String,
-            "A readable name of the address, for lists; the address itself does not change.",
-        )
-        .advanced()
-        .literal()],
+        &[
+            Parameter::optional(
+                "files",
+                Schema::Boolean,
+                "Whether attachments are stored as files, and the event refers to them: a value of a file each, with `contentId`. \
+                 Otherwise they are part of the event, in base64.",
+            )
+            .or("false")
+            .literal(),
+            Parameter::optional(
+                "alias",
+                Schema::String,
+                "A readable name of the address, for lists; the address itself does not change.",
+            )
+            .advanced()
+            .literal(),
+        ],
         &[Example {
             title: "The event of a message",
             parameters: r#"{"alias": "support"}"#,

@@ -182,3 +182,28 @@ fn when_memory_has_run_out_larger_free_blocks_are_cut() {
         .count();
     assert!(small > TOTAL / 1_024 * 9 / 10, "{small}");
 }
+
+#[test]
+fn what_grows_again_and_again_finds_its_memory_again() {
+    let mut heap = heap(false);
+    let mut first = None;
+    for round in 0..200 {
+        // Something small stays behind each time, as records of a file may.
+        let kept = heap.allocate(layout(24));
+        assert!(!kept.is_null(), "round {round}");
+        let (mut block, mut size) = (heap.allocate(layout(64)), 64);
+        while size < 300_000 {
+            // SAFETY: the block came from this heap for this layout.
+            block = unsafe { heap.resize(block, layout(size), size * 2) };
+            assert!(!block.is_null(), "round {round}, {size} bytes");
+            size *= 2;
+        }
+        // SAFETY: as above.
+        unsafe { heap.release(block, layout(size)) };
+        // After the sizes on its way have been left behind once, nothing more is taken.
+        if round == 50 {
+            first = Some(heap.source.given);
+        }
+    }
+    assert_eq!(first, Some(heap.source.given));
+}

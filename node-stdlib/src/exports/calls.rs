@@ -28,10 +28,10 @@ struct Frames {
 }
 
 impl Frames {
-    fn push(&mut self, arguments: &[Value]) {
+    fn push(&mut self, arguments: &mut [Value]) {
         let start = self.values.len();
         self.starts.push(start);
-        self.values.extend_from_slice(arguments);
+        self.values.extend(arguments.iter_mut().map(std::mem::take));
         self.values
             .resize(start + CALLBACK_ARGUMENTS_MAX, Value::Undefined);
     }
@@ -67,7 +67,7 @@ impl Frames {
 struct Table;
 
 impl Caller for Table {
-    fn call(&mut self, function: u32, arguments: &[Value]) -> Outcome {
+    fn call(&mut self, function: u32, arguments: &mut [Value]) -> Outcome {
         FRAMES.with_borrow_mut(|frames| frames.push(arguments));
         let result = with_run(|run| run.call_expression(function));
         FRAMES.with_borrow_mut(Frames::pop);

@@ -9,7 +9,16 @@ use std::cell::{Cell, OnceCell, RefCell};
 thread_local! {
     static HANDLES: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
     static CONSTANTS: Cell<Constants> = const { Cell::new(Constants::NONE) };
+    static NAMES: RefCell<Vec<Names>> = const { RefCell::new(Vec::new()) };
     static JSON: RefCell<JsonTexts> = RefCell::default();
+}
+
+/// What is known of a list of names in the plan.
+#[derive(Clone, Copy)]
+enum Names {
+    Unread,
+    Read,
+    Resolved(&'static [&'static Value]),
 }
 
 /// The plan's constants, each made when it is first read.
@@ -48,11 +57,39 @@ pub(super) fn begin(plan: View<'static>) {
     });
 }
 
-/// A list of names in the plan, as constants.
+/// Lists of names beyond are never resolved once for all; no plan of ours has so many.
+const LISTS_MAX: usize = 1 << 20;
+
+/// A list of names in the plan, as constants. Resolved once for all when it is read for the second time: in a short run
+/// most are read once.
 pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
+    let index = names as u32 as usize;
     let constants = CONSTANTS.get();
-    let names = constants.plan.unwrap_or_default().names(names as u32);
-    names.iter().filter_map(move |name| constants.get(name as usize))
+    let read = move || {
+        let list = constants.plan.unwrap_or_default().names(names as u32);
+        list.iter().filter_map(move |name| constants.get(name as usize))
+    };
+    let resolved = NAMES.with_borrow_mut(|lists| match lists.get_mut(index) {
+        Some(Names::Resolved(list)) => Some(*list),
+        Some(seen @ Names::Read) => {
+            let list: &'static [&'static Value] = Vec::leak(read().collect());
+            *seen = Names::Resolved(list);
+            Some(list)
+        }
+        Some(unread @ Names::Unread) => {
+            *unread = Names::Read;
+            None
+        }
+        None if index < LISTS_MAX => {
+            lists.resize(index + 1, Names::Unread);
+            lists[index] = Names::Read;
+            None
+        }
+        None => None,
+    });
+    let unresolved = resolved.is_none().then(read);
+    let resolved = resolved.unwrap_or_default().iter().copied();
+    resolved.chain(unresolved.into_iter().flatten())
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.
@@ -93,9 +130,19 @@ pub(super) fn read<T>(handle: i32, reader: impl FnOnce(&Value) -> T) -> T {
     })
 }
 
+/// Reads the values of two handles, without counting references. `reader` must not make handles.
+pub(super) fn read_both<T>(first: i32, second: i32, reader: impl FnOnce(&Value, &Value) -> T) -> T {
+    read(first, |first| read(second, |second| reader(first, second)))
+}
+
 /// The value of a handle.
 pub(super) fn value(handle: i32) -> Value {
     read(handle, Value::clone)
+}
+
+/// The value of a handle that nobody reads any more.
+pub(super) fn take(handle: i32) -> Value {
+    change(handle, std::mem::take).unwrap_or_else(|| value(handle))
 }
 
 /// Changes the value of a handle in place; `None` if there is none.
@@ -129,6 +176,11 @@ pub(super) fn object(slot: &mut Value) -> &mut Object {
 /// Height of the stack.
 pub(super) fn mark() -> usize {
     HANDLES.with_borrow(Vec::len)
+}
+
+/// The first handle that is made at this height.
+pub(super) fn first_after(mark: usize) -> i32 {
+    (mark + FIXED) as i32
 }
 
 /// Forgets the handles made since `mark`.

@@ -8,7 +8,7 @@ use super::report::{broken_plan, error_value};
 use super::run::{Outside, Run, State};
 use crate::failure::{Again, Failure, unreadable};
 use crate::leaving::{all_leaving, leaving};
-use crate::node::{Emission, Level, NodeResult, Outcome, Request, Resume, Run as RunNode};
+use crate::node::{Emission, Level, NodeResult, Outcome, Request, Resume, Run as RunNode, Step};
 use heddle_contract::abi::code;
 use heddle_contract::plan::{NONE, NodeKind, NodeView, OnError};
 use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
@@ -125,6 +125,7 @@ impl<O: Outside> Run<'_, O> {
                 self.emitted(job, Vec::new());
             }
             Ok(Outcome::Effect { kind, request }) => self.start_effect(job, kind, request),
+            Ok(Outcome::Step { kind, request, step }) => self.start_step(job, kind, &request, step),
             Ok(Outcome::Wait {
                 call,
                 requests,
@@ -212,6 +213,11 @@ impl<O: Outside> Run<'_, O> {
         self.wait_for(id, job, Then::Resume(parameters, resume));
     }
 
+    fn start_step(&self, mut job: Job, kind: &str, request: &Value, step: Step) {
+        let id = self.begin_effect(&mut job, kind, &request.to_json());
+        self.wait_for(id, job, Then::Step(step));
+    }
+
     /// Starts an effect of a job, under the key of its place.
     pub(super) fn begin_effect(&self, job: &mut Job, kind: &str, request: &str) -> u32 {
         let element = job.element.map(|(_, element)| element);
@@ -272,6 +278,7 @@ impl<O: Outside> Run<'_, O> {
             }
             (Then::Retry, Err(failure)) => self.give_up(job, failure),
             (Then::Resume(parameters, resume), result) => self.resume(job, parameters, resume, result),
+            (Then::Step(step), result) => self.resume_step(job, step, result),
         }
         if let Some(group) = group {
             self.continue_group(group);
@@ -293,6 +300,15 @@ impl<O: Outside> Run<'_, O> {
             }
             state.current.end()
         };
+        if let Some(again) = self.settle_result(job, result) {
+            self.execute(again);
+        }
+    }
+
+    fn resume_step(&self, job: Job, step: Step, result: Result<Value, Failure>) {
+        self.begin(job);
+        let result = result.and_then(|value| step.0.resume(value, &mut Caller(self)));
+        let job = self.state.borrow_mut().current.end();
         if let Some(again) = self.settle_result(job, result) {
             self.execute(again);
         }
@@ -396,7 +412,7 @@ fn as_json(outcome: Outcome) -> NodeResult {
                 .collect::<Result<_, _>>()?,
             resume,
         },
-        repeat @ Outcome::Repeat { .. } => repeat,
+        other @ (Outcome::Repeat { .. } | Outcome::Step { .. }) => other,
     })
 }
 

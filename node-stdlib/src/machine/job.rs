@@ -3,7 +3,7 @@
 use super::frames::{Place, Turn};
 use super::random::Generator;
 use crate::failure::Failure;
-use crate::node::{Emission, NodeResult, Origins, Outcome, Resume};
+use crate::node::{Emission, NodeResult, Origins, Outcome, Resume, Step};
 use heddle_contract::plan::NONE;
 use heddle_values::{Array, Object, Value};
 
@@ -131,6 +131,8 @@ pub(super) enum Then {
     Execute(Execution),
     /// The effect's result goes to the node.
     Resume(Object, Option<Resume>),
+    /// The effect's result goes to a node that has more to do.
+    Step(Step),
 }
 
 /// An execution of a composite's body.

@@ -4,7 +4,7 @@ use super::parameters::{array, choice, given, items, mismatch, object, required,
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
-use heddle_values::keys::key_of;
+use heddle_values::keys::{Key, key_of, write_key_of_list};
 use heddle_values::{Object, Value};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,23 +40,23 @@ pub fn aggregate(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     if selectors.is_none() {
         groups.push(new_group(Vec::new()));
     }
+    // Nearly all items are of a group that there is, so that what names it is made in place.
+    let (mut keys, mut key) = (Vec::new(), String::new());
     for (index, item) in items.iter().enumerate() {
-        let place = match &selectors {
-            None => 0,
-            Some(selectors) => {
-                let keys: Result<Vec<Value>, Failure> = selectors
-                    .iter()
-                    .map(|selector| select(selector, item, index, context))
-                    .collect();
-                let keys = keys?;
-                *places
-                    .entry(key_of(&Value::from(keys.clone())))
-                    .or_insert_with(|| {
-                        groups.push(new_group(keys));
-                        groups.len() - 1
-                    })
+        let mut place = 0;
+        if let Some(selectors) = &selectors {
+            keys.clear();
+            for selector in selectors.iter() {
+                keys.push(select(selector, item, index, context)?);
             }
-        };
+            key.clear();
+            write_key_of_list(&keys, &mut key);
+            place = places.get(key.as_str()).copied().unwrap_or_else(|| {
+                groups.push(new_group(keys.clone()));
+                places.insert(key.clone(), groups.len() - 1);
+                groups.len() - 1
+            });
+        }
         let Some(group) = groups.get_mut(place) else {
             continue;
         };
@@ -146,7 +146,7 @@ fn compute(field: &Field<'_>, values: Vec<Value>) -> Result<Value, Failure> {
             let mut seen = BTreeSet::new();
             values
                 .into_iter()
-                .filter(|value| seen.insert(key_of(value)))
+                .filter(|value| seen.insert(Key(key_of(value))))
                 .collect::<Vec<_>>()
                 .into()
         }

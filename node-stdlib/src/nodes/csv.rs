@@ -4,9 +4,9 @@ use super::parameters;
 use super::text::{text_or_input, value_or_input};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
-use csv_core::{ReadRecordResult, ReaderBuilder};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use heddle_contract::abi::code;
-use heddle_values::{Object, Text, Value};
+use heddle_values::{Object, ObjectMaker, Text, Value};
 
 struct Options {
     delimiter: u8,
@@ -27,33 +27,37 @@ pub fn csv(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     Ok(Outcome::Emit(Emission::one(0, value)))
 }
 
-fn options(parameters: &Object) -> Result<Options, Failure> {
+/// The byte between cells.
+pub(super) fn delimiter(parameters: &Object) -> Result<u8, Failure> {
     let delimiter = parameters::text(parameters, "delimiter")?.unwrap_or_else(|| ",".into());
-    let delimiter = match delimiter.as_bytes() {
-        &[byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => byte,
+    match delimiter.as_bytes() {
+        &[byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(byte),
         _ => {
             let takes = "one ASCII character that is neither a quote nor a line break";
-            return Err(parameters::mismatch(
+            Err(parameters::mismatch(
                 "delimiter",
                 takes,
                 &delimiter.as_str().into(),
-            ));
+            ))
         }
-    };
+    }
+}
+
+fn options(parameters: &Object) -> Result<Options, Failure> {
     let columns = parameters::array(parameters, "columns")?;
     Ok(Options {
-        delimiter,
+        delimiter: delimiter(parameters)?,
         header: parameters::boolean(parameters, "header", true)?,
         columns: columns.map(|names| names.iter().map(Value::to_text).collect()),
     })
 }
 
 /// A row's cells and the line where it begins.
-type Record = (u64, Vec<Text>);
+pub(super) type Record = (u64, Vec<Text>);
 
 fn parse(text: &str, options: Options) -> Result<Value, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut records = records(text, options.delimiter).into_iter();
+    let mut records = records(text, options.delimiter)?;
     let header = match options.header {
         true => Some(records.next().map(|(_, names)| names).unwrap_or_default()),
         false => options.columns.clone(),
@@ -71,11 +75,19 @@ fn parse(text: &str, options: Options) -> Result<Value, Failure> {
         );
         return Err(Failure::new(code::PARSE, message));
     }
-    let rows = records.map(|(line, cells)| row(&header, kept.as_deref(), line, cells));
+    let mut maker = ObjectMaker::default();
+    let rows = records.map(|(line, cells)| row(&header, kept.as_deref(), line, cells, &mut maker));
     Ok(rows.collect::<Result<Vec<_>, _>>()?.into())
 }
 
-fn row(header: &[Text], kept: Option<&[Text]>, line: u64, cells: Vec<Text>) -> Result<Value, Failure> {
+/// A record as an object, of all columns or of those that are kept.
+pub(super) fn row(
+    header: &[Text],
+    kept: Option<&[Text]>,
+    line: u64,
+    cells: Vec<Text>,
+    maker: &mut ObjectMaker,
+) -> Result<Value, Failure> {
     if cells.len() > header.len() {
         let message = format!(
             "The row in line {line} has {} cells, but there are {} columns. Is the delimiter right, and is text that \
@@ -86,7 +98,7 @@ fn row(header: &[Text], kept: Option<&[Text]>, line: u64, cells: Vec<Text>) -> R
         return Err(Failure::new(code::PARSE, message));
     }
     let cells = cells.into_iter().chain(std::iter::repeat_with(Text::default));
-    let row: Object = header.iter().cloned().zip(cells.map(Value::from)).collect();
+    let row = maker.object(header.iter().cloned().zip(cells.map(Value::from)));
     let Some(kept) = kept else {
         return Ok(row.into());
     };
@@ -94,30 +106,97 @@ fn row(header: &[Text], kept: Option<&[Text]>, line: u64, cells: Vec<Text>) -> R
     Ok(Value::Object(kept.iter().map(cell).collect()))
 }
 
-/// Empty lines are no rows.
-fn records(text: &str, delimiter: u8) -> Vec<Record> {
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
-    let (mut input, mut records) = (text.as_bytes(), Vec::new());
-    let (mut cells, mut ends) = (vec![0; 1024], vec![0; 64]);
-    let (mut filled, mut ended, mut line) = (0, 0, 1);
-    loop {
-        let (free, free_ends) = (cells.get_mut(filled..), ends.get_mut(ended..));
-        let (result, read, written, ends_written) =
-            reader.read_record(input, free.unwrap_or_default(), free_ends.unwrap_or_default());
-        input = input.get(read..).unwrap_or_default();
-        filled += written;
-        ended += ends_written;
-        match result {
-            ReadRecordResult::OutputFull => cells.resize(cells.len() * 2, 0),
-            ReadRecordResult::OutputEndsFull => ends.resize(ends.len() * 2, 0),
-            // The whole text was given: what comes next is its end, which an empty input says.
-            ReadRecordResult::InputEmpty => {}
-            ReadRecordResult::Record => {
-                records.push((line, texts(&cells, ends.get(..ended).unwrap_or_default())));
-                (filled, ended, line) = (0, 0, reader.line());
-            }
-            ReadRecordResult::End => return records,
+/// All records of a text, one after the other.
+fn records(text: &str, delimiter: u8) -> Result<Box<dyn Iterator<Item = Record> + '_>, Failure> {
+    // A further byte order mark is none of the text either.
+    if text.starts_with('\u{feff}') || text.contains(['"', '\r']) {
+        return Ok(Box::new(quoted_records(text, delimiter)?.into_iter()));
+    }
+    // Without quotes, the commonest case by far, every delimiter and every line break is one.
+    let mut begins = 1;
+    let lines = text.split('\n').enumerate().filter(|(_, line)| !line.is_empty());
+    Ok(Box::new(lines.map(move |(index, line)| {
+        let began = std::mem::replace(&mut begins, index as u64 + 2);
+        let cells = line.split(char::from(delimiter));
+        (began, cells.map(Text::from).collect())
+    })))
+}
+
+fn quoted_records(text: &str, delimiter: u8) -> Result<Vec<Record>, Failure> {
+    let mut records = Vec::new();
+    Rows::new(delimiter).feed(text, true, &mut |record| {
+        records.push(record);
+        Ok(true)
+    })?;
+    Ok(records)
+}
+
+/// Reads records from pieces that may have been cut anywhere. Empty lines are no rows.
+pub(super) struct Rows {
+    reader: Reader,
+    cells: Vec<u8>,
+    ends: Vec<usize>,
+    filled: usize,
+    ended: usize,
+    /// Where the record at hand begins.
+    line: u64,
+}
+
+impl Rows {
+    pub fn new(delimiter: u8) -> Self {
+        Rows {
+            reader: ReaderBuilder::new().delimiter(delimiter).build(),
+            cells: vec![0; 1024],
+            ends: vec![0; 64],
+            filled: 0,
+            ended: 0,
+            line: 1,
         }
+    }
+
+    /// What the record at hand takes: its bytes, and as much for each of its cells, which may be empty.
+    pub fn held(&self) -> usize {
+        self.filled.saturating_add(self.ended)
+    }
+
+    /// Where it begins, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Takes a piece, and gives the records that end in it, until one is answered with `false`.
+    pub fn feed(
+        &mut self,
+        text: &str,
+        is_last: bool,
+        take: &mut dyn FnMut(Record) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let mut input = text.as_bytes();
+        // An empty input tells the reader that the text has ended.
+        while !input.is_empty() || is_last {
+            let (free, free_ends) = (self.cells.get_mut(self.filled..), self.ends.get_mut(self.ended..));
+            let (result, read, written, ends_written) =
+                self.reader
+                    .read_record(input, free.unwrap_or_default(), free_ends.unwrap_or_default());
+            input = input.get(read..).unwrap_or_default();
+            self.filled += written;
+            self.ended += ends_written;
+            match result {
+                ReadRecordResult::OutputFull => self.cells.resize(self.cells.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::Record => {
+                    let cells = texts(&self.cells, self.ends.get(..self.ended).unwrap_or_default());
+                    let line = std::mem::replace(&mut self.line, self.reader.line());
+                    (self.filled, self.ended) = (0, 0);
+                    if !take((line, cells))? {
+                        return Ok(());
+                    }
+                }
+                ReadRecordResult::End => return Ok(()),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -176,7 +255,8 @@ fn all_keys(rows: &[Value]) -> Vec<Text> {
     keys.keys().cloned().collect()
 }
 
-fn write_row(out: &mut String, cells: impl Iterator<Item = Text>, delimiter: u8) {
+/// Appends a row as a line.
+pub(super) fn write_row(out: &mut String, cells: impl Iterator<Item = Text>, delimiter: u8) {
     let start = out.len();
     for (index, cell) in cells.enumerate() {
         if index > 0 {

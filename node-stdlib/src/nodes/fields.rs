@@ -20,7 +20,12 @@ pub fn set_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult 
     required(parameters, "fields", "an object of fields")?;
     let fields = object(parameters, "fields")?.cloned().unwrap_or_default();
     let keep = boolean(parameters, "keepInput", true)?;
+    let is_path = |name: &Text| name.as_str().is_some_and(|name| name.contains('.'));
+    let has_paths = fields.keys().any(is_path);
     let set = |mut target: Object| {
+        if target.is_empty() && !has_paths {
+            return Ok(fields.copy());
+        }
         for (name, value) in fields.iter() {
             match name.as_str() {
                 Some(path) if path.contains('.') => set_path(&mut target, path, value.clone()),

@@ -20,13 +20,16 @@ const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPT
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
 
 /// HttpRequest: asks the host for the effect `http`. The request is `{method, url, headers: [[name, value]],
-/// body?: {text} | {base64} | {file} | {pieces: [those]}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?, response?}`.
+/// baseUrl?, body?: {text} | {base64} | {file} | {pieces: [those]}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?, response?}`.
 pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let method = choice(parameters, "method", METHODS, "GET")?;
     let mut headers = headers(parameters)?;
     let mut request = Object::new();
     request.insert("method", Value::from(method));
     request.insert("url", Value::from(url(parameters)?));
+    if let Some(base) = text(parameters, "baseUrl")? {
+        request.insert("baseUrl", Value::from(base));
+    }
     if let Some(body) = body::body(parameters, context.execution_key().as_str())? {
         if let Some(content_type) = body.content_type
             && !headers
@@ -80,12 +83,15 @@ pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResul
 fn url(parameters: &Object) -> Result<String, Failure> {
     let mut url = required_text(parameters, "url")?.trim().to_owned();
     let scheme = url.split("://").next().unwrap_or_default().to_ascii_lowercase();
-    // Below a connection's `baseUrl`, which only the host knows.
-    let relative = !url.contains("://") && given(parameters, "connection").is_some();
+    // Below `baseUrl`, or that of a connection, which only the host knows.
+    let has_base = ["baseUrl", "connection"]
+        .iter()
+        .any(|name| given(parameters, name).is_some());
+    let relative = !url.contains("://") && has_base;
     if !relative && (!url.contains("://") || !matches!(scheme.as_str(), "http" | "https")) {
         let message = format!(
-            "Parameter `url` takes an address that begins with http:// or https:// (or, with a connection that has a \
-             `baseUrl`, a path below it), but it is \"{url}\"."
+            "Parameter `url` takes an address that begins with http:// or https:// (or, with a `baseUrl` or a connection that \
+             has one, a path below it), but it is \"{url}\"."
         );
         return Err(Failure::new(code::PARAMETER, message));
     }

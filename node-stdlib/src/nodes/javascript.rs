@@ -1,7 +1,7 @@
 //! JavaScript: code of the user's own, executed by the engine in the run's sandbox.
 //!
 //! The node's function gives the code one object, `{input, params, item}` (the engine adds `log`), and carries what
-//! the code waits for (`fetch`, timers) to the run loop. Knows nothing of how the engine is reached.
+//! the code waits for (`fetch`, files, timers) to the run loop. Knows nothing of how the engine is reached.
 
 use super::component::by_ports;
 use super::parameters::required;
@@ -82,6 +82,8 @@ fn wanted(request: &Value, context: &dyn Context) -> Result<Request, Failure> {
     let mut content = request.get("request").cloned().unwrap_or_default();
     let kind = match kind.as_str() {
         Some("http") => "http",
+        Some("file") => "file",
+        Some("file-piece") => "file-piece",
         Some("sleep") => "sleep",
         _ => return Err(broken()),
     };

@@ -4,7 +4,7 @@ use super::parameters::{choice, mismatch, required, select};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
-use heddle_values::keys::key_of;
+use heddle_values::keys::{Key, key_of};
 use heddle_values::{Array, Object, Value};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub fn join(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let mut matched = vec![false; right.len()];
     let mut rows = Vec::new();
     for (key, _, item) in &left {
-        let partners = key.as_ref().and_then(|key| by_key.get(key.as_str()));
+        let partners = key.as_ref().and_then(|key| by_key.get(&Key(key.as_str())));
         for place in partners.into_iter().flatten() {
             if let (Some((_, _, partner)), Some(seen)) = (right.get(*place), matched.get_mut(*place)) {
                 *seen = true;
@@ -48,10 +48,10 @@ pub fn compare(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let after = last_by_key(&right, "right")?;
     let (mut added, mut removed, mut changed, mut same) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (place, (key, value, item)) in right.iter().enumerate() {
-        let Some(key) = key.as_deref().filter(|key| after.get(key) == Some(&place)) else {
+        let Some(key) = key.as_deref().filter(|key| after.get(&Key(*key)) == Some(&place)) else {
             continue;
         };
-        match before.get(key).and_then(|place| left.get(*place)) {
+        match before.get(&Key(key)).and_then(|place| left.get(*place)) {
             None => added.push(item.clone()),
             Some((_, _, old)) if old.deep_equal(item) => same.push(item.clone()),
             Some((_, _, old)) => {
@@ -65,8 +65,10 @@ pub fn compare(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         }
     }
     for (place, (key, _, item)) in left.iter().enumerate() {
-        let key = key.as_deref().filter(|key| before.get(key) == Some(&place));
-        if key.is_some_and(|key| !after.contains_key(key)) {
+        let key = key
+            .as_deref()
+            .filter(|key| before.get(&Key(*key)) == Some(&place));
+        if key.is_some_and(|key| !after.contains_key(&Key(key))) {
             removed.push(item.clone());
         }
     }
@@ -112,24 +114,24 @@ fn mismatch_of_side(side: &str, value: &Value) -> Failure {
     )
 }
 
-fn index(items: &Keyed) -> BTreeMap<&str, Vec<usize>> {
-    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+fn index(items: &Keyed) -> BTreeMap<Key<&str>, Vec<usize>> {
+    let mut places: BTreeMap<Key<&str>, Vec<usize>> = BTreeMap::new();
     for (place, (key, _, _)) in items.iter().enumerate() {
         if let Some(key) = key {
-            places.entry(key).or_default().push(place);
+            places.entry(Key(key)).or_default().push(place);
         }
     }
     places
 }
 
-fn last_by_key<'a>(items: &'a Keyed, side: &str) -> Result<BTreeMap<&'a str, usize>, Failure> {
+fn last_by_key<'a>(items: &'a Keyed, side: &str) -> Result<BTreeMap<Key<&'a str>, usize>, Failure> {
     let mut places = BTreeMap::new();
     for (place, (key, _, item)) in items.iter().enumerate() {
         let Some(key) = key else {
             let what = format!("a key for every item, which item {place} of `{side}` has not");
             return Err(mismatch("key", &what, item));
         };
-        places.insert(key.as_str(), place);
+        places.insert(Key(key.as_str()), place);
     }
     Ok(places)
 }

@@ -4,7 +4,7 @@ use super::parameters::{choice, given, holds, integer, items, mismatch, required
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
-use heddle_values::keys::key_of;
+use heddle_values::keys::{Key, key_of};
 use heddle_values::{Object, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ pub fn unique(parameters: &Object, context: &mut dyn Context) -> NodeResult {
             Some(selector) => key_of(&select(selector, item, index, context)?),
             None => key_of(item),
         };
-        if seen.insert(key) {
+        if seen.insert(Key(key)) {
             kept.push(item.clone());
             from.push(index as u32);
         }

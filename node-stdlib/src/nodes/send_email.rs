@@ -1,5 +1,6 @@
 //! SendEmail: what the `mail` effect is asked to send.
 
+use super::file::{FILE, file_value, is_file};
 use super::parameters::{array, given, mismatch, required_text, text};
 use crate::failure::Failure;
 use crate::node::{Context, NodeResult, Outcome};
@@ -61,8 +62,21 @@ fn addresses(parameters: &Object, name: &str) -> Result<Value, Failure> {
 fn attachment(index: usize, file: &Value) -> Result<Value, Failure> {
     let name = format!("attachments[{index}]");
     let Value::Object(file) = file else {
-        return Err(mismatch(&name, "{filename, contentType, base64}", file));
+        return Err(mismatch(
+            &name,
+            "a file, or {filename, contentType, base64}",
+            file,
+        ));
     };
+    if is_file(file) {
+        let (value, content_type) = file_value(&name, &Value::Object(file.clone()))?;
+        let filename = text(file, "name")?.filter(|name| !name.is_empty());
+        return Ok(Value::Object(Object::from_iter([
+            ("filename", Value::from(filename.unwrap_or_else(|| FILE.into()))),
+            ("contentType", Value::from(content_type)),
+            (FILE, value),
+        ])));
+    }
     let named = |failure: Failure| Failure {
         message: failure.message.replacen('`', &format!("`{name}."), 1),
         ..failure

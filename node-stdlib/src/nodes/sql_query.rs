@@ -1,6 +1,6 @@
 //! SqlQuery: a statement for the `sql` effect, with its parameters beside it.
 
-use super::parameters::{array, integer, required_text};
+use super::parameters::{array, boolean, integer, required_text};
 use crate::node::{Context, NodeResult, Outcome};
 use heddle_values::{Object, Value};
 
@@ -13,7 +13,7 @@ pub fn sql_query(parameters: &Object, _: &mut dyn Context) -> NodeResult {
         .map(|values| values.iter().cloned().collect())
         .unwrap_or_default();
     let rows_max = integer(parameters, "maxRows", 1, ROWS_MAX)?.unwrap_or(ROWS);
-    let request = Object::from_iter([
+    let mut request = Object::from_iter([
         (
             "connection",
             Value::from(required_text(parameters, "connection")?),
@@ -22,6 +22,9 @@ pub fn sql_query(parameters: &Object, _: &mut dyn Context) -> NodeResult {
         ("parameters", values.into()),
         ("maxRows", Value::Number(rows_max as f64)),
     ]);
+    if boolean(parameters, "files", false)? {
+        request.insert("files", Value::from(true));
+    }
     Ok(Outcome::Effect {
         kind: "sql",
         request: Value::Object(request),

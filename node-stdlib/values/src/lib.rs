@@ -30,4 +30,4 @@ pub use parse::{JSON_DEPTH_MAX, JsonTexts, ParseError, parse_json};
 pub use print::json_indent;
 pub use text::Text;
 pub use type_error::TypeError;
-pub use value::{Array, ArrayMut, Object, Value};
+pub use value::{Array, ArrayMut, Object, ObjectMaker, Value};

@@ -47,8 +47,46 @@ fn write_short_decimal(number: f64, out: &mut String) -> bool {
     true
 }
 
+/// The double nearest to the decimal that a text begins with, and its length: digits, perhaps with a point and a minus.
+/// `None` where there is none, or more digits than a double holds exactly: digits and power of ten must both be exact, so
+/// that the division rounds once. Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
+pub(super) fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
+    /// A double holds every whole number of so many digits exactly.
+    const EXACT_DIGITS_MAX: usize = 15;
+    const POWERS: [f64; EXACT_DIGITS_MAX + 1] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    ];
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let (mut digits, mut count, mut fraction, mut has_point) = (0_u64, 0, 0, false);
+    for byte in text.iter().skip(sign) {
+        match byte {
+            b'0'..=b'9' => {
+                if count == EXACT_DIGITS_MAX {
+                    return None;
+                }
+                digits = digits * 10 + u64::from(byte - b'0');
+                count += 1;
+                fraction += usize::from(has_point);
+            }
+            b'.' if !has_point => has_point = true,
+            _ => break,
+        }
+    }
+    if count == 0 {
+        return None;
+    }
+    let magnitude = digits as f64 / POWERS[fraction];
+    let number = if sign == 1 { -magnitude } else { magnitude };
+    Some((number, sign + count + usize::from(has_point)))
+}
+
 /// JavaScript's `Number(text)`.
 pub fn text_to_number(text: &str) -> f64 {
+    if let Some((number, length)) = short_decimal(text.as_bytes())
+        && length == text.len()
+    {
+        return number;
+    }
     let text = text.trim_matches(is_space);
     match text.as_bytes() {
         [] => 0.0,

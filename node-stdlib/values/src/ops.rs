@@ -20,6 +20,7 @@ use std::cmp::Ordering;
 pub type Evaluated = Result<Value, TypeError>;
 
 /// `a + b`: concatenation if one of them becomes a string, else addition.
+#[inline]
 pub fn add(a: &Value, b: &Value) -> Evaluated {
     if let (Value::Number(a), Value::Number(b)) = (a, b) {
         return Ok(Value::Number(a + b));
@@ -32,21 +33,25 @@ pub fn add(a: &Value, b: &Value) -> Evaluated {
 }
 
 /// `a - b`
+#[inline]
 pub fn subtract(a: &Value, b: &Value) -> Evaluated {
     numeric(a, b, |a, b| a - b)
 }
 
 /// `a * b`
+#[inline]
 pub fn multiply(a: &Value, b: &Value) -> Evaluated {
     numeric(a, b, |a, b| a * b)
 }
 
 /// `a / b`
+#[inline]
 pub fn divide(a: &Value, b: &Value) -> Evaluated {
     numeric(a, b, |a, b| a / b)
 }
 
 /// `a % b`, with the sign of `a`.
+#[inline]
 pub fn remainder(a: &Value, b: &Value) -> Evaluated {
     numeric(a, b, |a, b| a % b)
 }
@@ -112,21 +117,25 @@ pub fn shift_right_unsigned(a: &Value, b: &Value) -> Evaluated {
 }
 
 /// `a < b`
+#[inline]
 pub fn less(a: &Value, b: &Value) -> Evaluated {
     relation(a, b, Ordering::is_lt)
 }
 
 /// `a <= b`
+#[inline]
 pub fn less_equal(a: &Value, b: &Value) -> Evaluated {
     relation(a, b, Ordering::is_le)
 }
 
 /// `a > b`
+#[inline]
 pub fn greater(a: &Value, b: &Value) -> Evaluated {
     relation(a, b, Ordering::is_gt)
 }
 
 /// `a >= b`
+#[inline]
 pub fn greater_equal(a: &Value, b: &Value) -> Evaluated {
     relation(a, b, Ordering::is_ge)
 }
@@ -161,10 +170,17 @@ pub fn type_of(a: &Value) -> Value {
 
 /// Concatenation of two values' strings, as in a template literal.
 pub fn concat(a: &Value, b: &Value) -> Result<Text, TypeError> {
+    if let (Value::String(a), Value::String(b)) = (a, b) {
+        return Ok(a.concat(b));
+    }
     Ok(to_string(a)?.concat(&to_string(b)?))
 }
 
+#[inline]
 fn numeric(a: &Value, b: &Value, operation: impl Fn(f64, f64) -> f64) -> Evaluated {
+    if let (Value::Number(a), Value::Number(b)) = (a, b) {
+        return Ok(Value::Number(operation(*a, *b)));
+    }
     let a = to_number(a)?;
     Ok(Value::Number(operation(a, to_number(b)?)))
 }
@@ -174,18 +190,21 @@ fn bitwise(a: &Value, b: &Value, operation: impl Fn(i32, i32) -> i32) -> Evaluat
 }
 
 /// Strings by code units, everything else as numbers; false for NaN.
-fn relation(a: &Value, b: &Value, holds: fn(Ordering) -> bool) -> Evaluated {
+#[inline]
+fn relation(a: &Value, b: &Value, holds: impl Fn(Ordering) -> bool) -> Evaluated {
     let ordering = match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.partial_cmp(b),
-        _ => {
-            let (a, b) = (to_primitive(a, Hint::Number)?, to_primitive(b, Hint::Number)?);
-            match (&*a, &*b) {
-                (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
-                (a, b) => to_number(a)?.partial_cmp(&to_number(b)?),
-            }
-        }
+        _ => ordering(a, b)?,
     };
     Ok(Value::Bool(ordering.is_some_and(holds)))
+}
+
+fn ordering(a: &Value, b: &Value) -> Result<Option<Ordering>, TypeError> {
+    let (a, b) = (to_primitive(a, Hint::Number)?, to_primitive(b, Hint::Number)?);
+    Ok(match (&*a, &*b) {
+        (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+        (a, b) => to_number(a)?.partial_cmp(&to_number(b)?),
+    })
 }
 
 /// IsLooselyEqual.

@@ -1,7 +1,9 @@
 //! JSON text to values, with the results of JavaScript's JSON.parse.
 
+use super::number::short_decimal;
 use super::plain::plain_bytes;
-use super::{Array, Object, Text, Value};
+use super::text::same_bytes;
+use super::{Array, Object, ObjectMaker, Text, Value};
 
 /// How deep JSON may nest: what comes from outside, and what leaves a node.
 pub const JSON_DEPTH_MAX: usize = 512;
@@ -42,7 +44,7 @@ pub struct JsonTexts(Scratch);
 impl Default for JsonTexts {
     fn default() -> Self {
         JsonTexts(Scratch {
-            keys: Some(Box::default()),
+            known: Some(Box::default()),
             ..Scratch::default()
         })
     }
@@ -91,7 +93,7 @@ struct Parser<'a> {
 #[derive(Default)]
 struct Scratch {
     /// From the first array on.
-    keys: Option<Box<KeyCache>>,
+    known: Option<Box<Known>>,
     /// Of the objects that are open, so that each gets a list of the right size when it closes.
     properties: Vec<(Text, Value)>,
     /// Of the arrays that are open, likewise.
@@ -145,14 +147,16 @@ impl Parser<'_> {
             }
         }
         self.depth_left += 1;
-        Ok(Value::Object(Object::of_properties(
-            self.scratch.properties.drain(first..),
-        )))
+        let properties = self.scratch.properties.drain(first..);
+        Ok(Value::Object(match &mut self.scratch.known {
+            Some(known) => known.objects.object(properties),
+            None => Object::of_properties(properties),
+        }))
     }
 
     fn array(&mut self) -> Parsed<Value> {
         self.enter()?;
-        self.scratch.keys.get_or_insert_default();
+        self.scratch.known.get_or_insert_default();
         let first = self.scratch.elements.len();
         if !self.eat(b']') {
             loop {
@@ -202,24 +206,28 @@ impl Parser<'_> {
     }
 
     fn number(&mut self) -> Parsed<Value> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        if let Some((number, length)) = short_decimal(rest) {
+            let spelled = &rest[..length];
+            let has_exponent = matches!(rest.get(length), Some(b'e' | b'E'));
+            if !has_exponent && is_json_decimal(spelled) {
+                self.at += length;
+                return Ok(Value::Number(number));
+            }
+        }
+        self.long_number()
+    }
+
+    fn long_number(&mut self) -> Parsed<Value> {
         let start = self.at;
-        let negative = self.eat(b'-');
-        let whole = self.at;
+        let _negative = self.eat(b'-');
         match self.peek() {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.skip_digits(),
             _ => return Err(self.unexpected("a digit")),
         }
-        let whole = &self.bytes[whole..self.at];
-        let mut fraction: &[u8] = &[];
         if self.eat(b'.') {
-            let start = self.at;
             self.some_digits()?;
-            fraction = &self.bytes[start..self.at];
-        }
-        if !matches!(self.peek(), Some(b'e' | b'E')) && whole.len() + fraction.len() <= EXACT_DIGITS_MAX {
-            let magnitude = short_decimal(whole, fraction);
-            return Ok(Value::Number(if negative { -magnitude } else { magnitude }));
         }
         if self.eat(b'e') || self.eat(b'E') {
             let _signed = self.eat(b'+') || self.eat(b'-');
@@ -248,12 +256,18 @@ impl Parser<'_> {
     /// The rest of a property name; within arrays, those that came before are shared.
     fn key(&mut self) -> Parsed<Text> {
         let start = self.at;
+        if let Some(known) = &mut self.scratch.known
+            && let Some((name, length)) = known.names.expected(self.bytes.get(start..).unwrap_or_default())
+        {
+            self.at += length + 1;
+            return Ok(name);
+        }
         self.skip_plain();
         if self.peek() == Some(b'"') {
             let name = &self.source[start..self.at];
             self.at += 1;
-            return Ok(match &mut self.scratch.keys {
-                Some(keys) => keys.text(name),
+            return Ok(match &mut self.scratch.known {
+                Some(known) => known.names.text(name),
                 None => name.into(),
             });
         }
@@ -398,19 +412,53 @@ impl Parser<'_> {
     }
 }
 
+/// What is remembered within arrays, whose objects are alike.
+#[derive(Default)]
+struct Known {
+    names: KeyCache,
+    objects: ObjectMaker,
+}
+
 /// Names seen lately, so that an array of objects of one kind holds each name once.
 #[derive(Default)]
-struct KeyCache([Option<Text>; KEYS]);
+struct KeyCache {
+    names: [Option<Text>; KEYS],
+    /// Where the name is that came after each last time: objects of one kind have their names in one order.
+    next: [u8; KEYS],
+    last: u8,
+}
 
+/// Few, since a short text pays for all of them. Places are bytes.
 const KEYS: usize = 32;
+/// So many places are looked at for a name.
+const PROBES: usize = 4;
 
 impl KeyCache {
+    /// The name that is expected, if the text goes on with it and a quote; also its length.
+    fn expected(&mut self, rest: &[u8]) -> Option<(Text, usize)> {
+        let place = self.next[usize::from(self.last) % KEYS];
+        let text = self.names[usize::from(place) % KEYS].as_ref()?;
+        let name = text.as_str()?;
+        let (found, after) = rest.split_at_checked(name.len())?;
+        if after.first() != Some(&b'"') || !same_bytes(found, name.as_bytes()) {
+            return None;
+        }
+        self.last = place;
+        Some((text.clone(), name.len()))
+    }
+
     fn text(&mut self, name: &str) -> Text {
         let edge = |byte: Option<&u8>| usize::from(*byte.unwrap_or(&0));
         let bytes = name.as_bytes();
-        let slot = &mut self.0[(bytes.len() * 7 + edge(bytes.first()) * 3 + edge(bytes.last())) % KEYS];
+        let home = bytes.len() * 7 + edge(bytes.first()) * 3 + edge(bytes.last());
+        let fits = |place: &usize| self.names[*place].as_ref().is_none_or(|text| text.is_name(name));
+        let mut places = (home..home + PROBES).map(|place| place % KEYS);
+        let place = places.find(fits).unwrap_or(home % KEYS);
+        self.next[usize::from(self.last) % KEYS] = place as u8;
+        self.last = place as u8;
+        let slot = &mut self.names[place];
         match slot {
-            Some(text) if text == name => text.clone(),
+            Some(text) if text.is_name(name) => text.clone(),
             _ => slot.insert(name.into()).clone(),
         }
     }
@@ -419,14 +467,12 @@ impl KeyCache {
 /// Arrays that are longer are not copied to the right size, which would need their memory twice.
 const LONG_FROM: usize = 256;
 
-/// A double holds every whole number of so many digits exactly.
-const EXACT_DIGITS_MAX: usize = 15;
-
-/// The double nearest to a decimal of at most [`EXACT_DIGITS_MAX`] digits: both the digits and the power of ten are
-/// exact, so that the division rounds once. Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
-fn short_decimal(whole: &[u8], fraction: &[u8]) -> f64 {
-    let append = |sum: u64, digit: &u8| sum * 10 + u64::from(digit - b'0');
-    let digits = whole.iter().chain(fraction).fold(0, append);
-    let scale = fraction.iter().fold(1_u64, |scale, _| scale * 10);
-    digits as f64 / scale as f64
+/// Whether a decimal is one as JSON writes it: without leading zeros, and with digits on both sides of a point.
+fn is_json_decimal(spelled: &[u8]) -> bool {
+    let unsigned = spelled.strip_prefix(b"-").unwrap_or(spelled);
+    match unsigned {
+        [b'0'] | [b'0', b'.', _, ..] => true,
+        [b'0' | b'.', ..] => false,
+        _ => !unsigned.ends_with(b"."),
+    }
 }

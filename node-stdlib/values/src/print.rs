@@ -131,16 +131,11 @@ fn write_string(text: &Text, out: &mut String) {
 }
 
 fn write_escaped(text: &str, out: &mut String) {
-    if plain_bytes(text.as_bytes()) == text.len() {
-        return out.push_str(text);
-    }
-    let mut written = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(&text[written..at]);
-        written = at + 1;
+    let mut rest = text;
+    loop {
+        let (plain, others) = rest.split_at(plain_bytes(rest.as_bytes()));
+        out.push_str(plain);
+        let Some(byte) = others.bytes().next() else { return };
         match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -151,8 +146,8 @@ fn write_escaped(text: &str, out: &mut String) {
             0x0c => out.push_str("\\f"),
             _ => write_unit(byte.into(), out),
         }
+        rest = &others[1..];
     }
-    out.push_str(&text[written..]);
 }
 
 fn write_unit(unit: u16, out: &mut String) {

@@ -151,10 +151,16 @@ impl Text {
         }
     }
 
+    /// Whether both share their memory, not merely have the same characters.
+    #[inline]
+    pub(super) fn is_same(&self, other: &Text) -> bool {
+        matches!((&self.0, &other.0), (Form::Utf8 { text: a, .. }, Form::Utf8 { text: b, .. }) if Rc::ptr_eq(a, b))
+    }
+
     /// Whether it is this name. Most names that it is not have another length, which is seen without a call.
     #[inline]
     pub(super) fn is_name(&self, name: &str) -> bool {
-        matches!(&self.0, Form::Utf8 { text, .. } if text.len() == name.len() && same_name(text, name))
+        matches!(&self.0, Form::Utf8 { text, .. } if text.len() == name.len() && same_bytes(text.as_bytes(), name.as_bytes()))
     }
 
     /// The number that the text spells when it is an array index as JavaScript writes it: 0 to 2^32 - 2, without
@@ -185,25 +191,36 @@ fn index_of_digits(name: &str) -> Option<u32> {
     name.parse().ok().filter(|&index| index != u32::MAX)
 }
 
-/// Whether two names of the same length are the same. They are short, so that comparing in place beats a call of
-/// `memcmp`.
-fn same_name(a: &str, b: &str) -> bool {
+/// Whether two texts of the same length are the same. Nearly all are short, so that comparing words in place beats a call
+/// of `memcmp`, which goes byte by byte. The last word overlaps the one before it.
+#[inline]
+pub(super) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.as_ptr() == b.as_ptr() {
         return true;
     }
-    let ((a_words, a_rest), (b_words, b_rest)) =
-        (a.as_bytes().as_chunks::<8>(), b.as_bytes().as_chunks::<8>());
-    let words = a_words.iter().zip(b_words);
-    words
-        .into_iter()
-        .all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
-        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
+    if let (Some(a_last), Some(b_last)) = (a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        let mut words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+        return u64::from_le_bytes(*a_last) == u64::from_le_bytes(*b_last)
+            && words.all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b));
+    }
+    if let (Some(a_first), Some(b_first), Some(a_last), Some(b_last)) = (
+        a.first_chunk::<4>(),
+        b.first_chunk::<4>(),
+        a.last_chunk::<4>(),
+        b.last_chunk::<4>(),
+    ) {
+        return u32::from_le_bytes(*a_first) == u32::from_le_bytes(*b_first)
+            && u32::from_le_bytes(*a_last) == u32::from_le_bytes(*b_last);
+    }
+    a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Form::Utf8 { text: a, .. }, Form::Utf8 { text: b, .. }) => Rc::ptr_eq(a, b) || a == b,
+            (Form::Utf8 { text: a, .. }, Form::Utf8 { text: b, .. }) => {
+                a.len() == b.len() && same_bytes(a.as_bytes(), b.as_bytes())
+            }
             (Form::Utf16(a), Form::Utf16(b)) => a == b,
             _ => false,
         }

@@ -4,7 +4,7 @@ mod array;
 mod object;
 
 pub use array::{Array, ArrayMut};
-pub use object::Object;
+pub use object::{Object, ObjectMaker};
 
 use crate::date_time::{DateTime, Duration, Temporal};
 use crate::number::number_to_text;

@@ -321,3 +321,53 @@ fn inherited_properties_are_refused_and_own_ones_read() {
         "Cannot read properties of null (reading 'x')"
     );
 }
+
+#[test]
+fn objects_that_share_names_are_read_as_they_are_written() {
+    let same =
+        r#"[{"a":1,"b":2},{"a":3,"b":4},{"b":5,"a":6},{"a":7},{"a":8,"c":{"a":9,"b":10}},{"é":1,"a":2}]"#;
+    assert_eq!(parse(same).to_json(), same);
+    // The last of a name counts, in the place of the first; names like integers come first, in their order.
+    assert_eq!(
+        parse(r#"[{"a":1,"b":2},{"a":1,"a":2},{"a":1,"b":2,"a":3},{"2":1,"1":2},{"a":1,"1":2}]"#).to_json(),
+        r#"[{"a":1,"b":2},{"a":2},{"a":3,"b":2},{"1":2,"2":1},{"1":2,"a":1}]"#
+    );
+    let many: Vec<String> = (0..300)
+        .map(|name| format!("{{\"name{name}\":{name},\"a\":0}}"))
+        .collect();
+    let many = format!("[{0},{0}]", many.join(","));
+    assert_eq!(parse(&many).to_json(), many);
+}
+
+#[test]
+fn what_is_spread_is_another_object() {
+    let (object, array) = (parse(r#"{"b":1,"1":2}"#), parse("[1,[2]]"));
+    let (mut properties, mut elements) = (Object::new(), Array::default());
+    ops::set_spread(&mut properties, &object);
+    ops::push_spread(&mut elements, &array).unwrap();
+    let (properties, elements) = (Value::from(properties), Value::from(elements));
+    assert!(properties.deep_equal(&object) && !properties.strict_equal(&object));
+    assert!(elements.deep_equal(&array) && !elements.strict_equal(&array));
+}
+
+#[test]
+fn decimals_are_read_to_the_last_bit_and_nothing_else_is_one() {
+    for text in [
+        "0",
+        "-0",
+        "7",
+        "0.1",
+        "123.456",
+        "999999999999999",
+        "0.000000000000001",
+        "12345678901234567890.5",
+    ] {
+        let Value::Number(number) = parse(text) else {
+            panic!("{text}")
+        };
+        assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
+    }
+    for text in ["01", "-01", "1.", ".5", "-.5", "1.e3", "-", "+1", "1.2.3"] {
+        assert!(parse_json(text.as_bytes(), 1).is_err(), "{text}");
+    }
+}

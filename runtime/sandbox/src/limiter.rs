@@ -66,7 +66,7 @@ impl RunLimiter {
                 self.who,
                 self.memory_bytes_max >> 20
             ),
-            "Process less data at a time, or raise the memory limit.",
+            "Process less data at a time, or raise the limit (`run_memory` of the server, `--memory` of `heddle run`).",
         )
     }
 

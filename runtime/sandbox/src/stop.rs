@@ -70,7 +70,7 @@ impl Stop {
         Stop::new(
             code::OUT_OF_FUEL,
             format!("The run used its {} units of fuel", grouped(limits.fuel_max)),
-            "Look for a loop that does not end, or raise the fuel limit.",
+            "Look for a loop that does not end, or raise the limit (`run_fuel` of the server, `--fuel` of `heddle run`).",
         )
     }
 
@@ -82,7 +82,7 @@ impl Stop {
                 "The run took longer than its {} ms",
                 grouped(limits.deadline.as_millis() as u64)
             ),
-            "Find out what it waits for, or raise its time limit.",
+            "Find out what it waits for, or raise the limit: `timeoutMs` in the pattern's settings, `run_timeout_ms` of the server.",
         )
     }
 

@@ -1,5 +1,5 @@
 //! `callback`: parks the run until its one-time URL is called, or the time is over: `{"place": "…", "timeoutMs": n,
-//! "respondBody"?: …}` gives `{"event": …}` or `{"timeout": true}`.
+//! "respondBody"?: …, "page"?: "<p>…", "respondPage"?: "<p>…"}` gives `{"event": …}` or `{"timeout": true}`.
 
 use super::effect::Effect;
 use super::handles::{Clock, Parking, Signals};
@@ -54,8 +54,14 @@ async fn wait_for_call(
     if until_ms <= now_ms {
         return Ok(json!({ "timeout": true }).into());
     }
+    let mut state = json!({ "untilMs": until_ms, "respondBody": request.get("respondBody") });
+    for name in ["page", "respondPage"] {
+        if let Some(html) = request.get(name) {
+            state[name] = html.clone();
+        }
+    }
     Ok(Progress::Parked(Park {
         wake_at_ms: Some(until_ms),
-        state: json!({ "untilMs": until_ms, "respondBody": request.get("respondBody") }),
+        state,
     }))
 }

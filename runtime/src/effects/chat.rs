@@ -45,8 +45,8 @@ impl Effect for Chat {
                 .fields
                 .entry("baseUrl")
                 .or_insert_with(|| BASE_URL.into());
-            let (url, _) = url_of(PATH, Some(&connection))?;
-            let request: Request = read(context.vault.reveal(request, destination(&url))?)?;
+            let address = url_of(PATH, None, Some(&connection))?;
+            let request: Request = read(context.vault.reveal(request, destination(&address.url))?)?;
             let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
             if let Some(organization) = connection.text(&["organization"]) {
                 headers.push(("openai-organization".to_owned(), organization));

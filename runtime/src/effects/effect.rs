@@ -2,6 +2,7 @@
 
 use super::needs::{Handles, Needs};
 use super::progress::{EffectFuture, Progress};
+use crate::secrets::Vault;
 use heddle_sandbox::EffectError;
 use serde_json::Value;
 
@@ -16,6 +17,10 @@ pub trait Effect: Send + Sync + 'static {
     /// Whether it only waits, so that any number may be in flight.
     const ONLY_WAITS: bool = false;
 
+    /// Whether its result is not kept, since doing it once more gives the same: a run that goes on after a crash has only its
+    /// place among the others from the journal.
+    const IS_DONE_AGAIN: bool = false;
+
     /// What it is given of its run besides its request.
     type Needs: Needs;
 
@@ -28,6 +33,19 @@ pub trait Effect: Send + Sync + 'static {
         request: Value,
         needs: Self::Needs,
     ) -> impl Future<Output = Result<Self::Output, EffectError>> + Send + 'static;
+
+    /// Hears that the journal has its result, so that it is not started: what it would have used up is given up.
+    fn is_known(&self, _request: &str, _needs: Self::Needs) {}
+
+    /// Whether it need not be done again, and gives null, once the journal has what came of what its node was writing.
+    fn only_writes(&self, _request: &str) -> bool {
+        false
+    }
+
+    /// What it gives, without the secrets that the run has used.
+    fn masked(&self, result: Value, vault: &Vault) -> Value {
+        vault.mask_value(result)
+    }
 
     /// Whether doing it again changes nothing outside, so that nobody has to wait until its result is safe.
     fn is_repeatable(&self) -> bool {
@@ -54,6 +72,18 @@ pub trait AnyEffect: Send + Sync {
     /// See [`Effect::ONLY_WAITS`].
     fn only_waits(&self) -> bool;
 
+    /// See [`Effect::IS_DONE_AGAIN`].
+    fn is_done_again(&self) -> bool;
+
+    /// See [`Effect::is_known`].
+    fn is_known(&self, request: &str, handles: &Handles);
+
+    /// See [`Effect::only_writes`].
+    fn only_writes(&self, request: &str) -> bool;
+
+    /// See [`Effect::masked`].
+    fn masked(&self, result: Value, vault: &Vault) -> Value;
+
     /// See [`Effect::is_repeatable`].
     fn is_repeatable(&self) -> bool;
 
@@ -68,6 +98,22 @@ impl<E: Effect> AnyEffect for E {
 
     fn only_waits(&self) -> bool {
         E::ONLY_WAITS
+    }
+
+    fn is_done_again(&self) -> bool {
+        E::IS_DONE_AGAIN
+    }
+
+    fn is_known(&self, request: &str, handles: &Handles) {
+        Effect::is_known(self, request, E::Needs::of(handles));
+    }
+
+    fn only_writes(&self, request: &str) -> bool {
+        Effect::only_writes(self, request)
+    }
+
+    fn masked(&self, result: Value, vault: &Vault) -> Value {
+        Effect::masked(self, result, vault)
     }
 
     fn is_repeatable(&self) -> bool {

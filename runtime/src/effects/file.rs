@@ -1,16 +1,18 @@
 //! `file`: reads a part of a file into the run, or makes a file of what the run has.
 //!
 //! Request: `{operation: "read", file, as: "text" | "base64", offset?, limit?}` gives `{text | base64, size}`; or `{operation:
-//! "make", text | base64, name, type}` gives the file. JSON is read and written by the node.
+//! "make", text | base64, name, type}` gives the file. JSON is read and written by the node. `{operation: "finish", sink, at, name,
+//! type}` makes a file of what was written with [`super::FilePiece`].
 
 use super::effect::Effect;
 use super::handles::Bounds;
 use super::progress::EffectResult;
 use super::requests::read;
-use crate::files::{FileFailure, FileValue, Files};
+use super::sinks::{OpenSinks, Place};
+use super::stored_file::{Form, failed, shown, stored};
+use crate::files::{FileValue, Files};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use futures_util::StreamExt;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::Deserialize;
@@ -41,19 +43,13 @@ enum Request {
         #[serde(rename = "type")]
         media_type: String,
     },
-}
-
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Form {
-    Text,
-    Base64,
+    Finish(Place),
 }
 
 impl Effect for File {
     const KIND: &'static str = "file";
 
-    type Needs = (Bounds, Arc<dyn Files>);
+    type Needs = (Bounds, Arc<dyn Files>, OpenSinks);
     type Output = Value;
 
     fn start(
@@ -64,6 +60,12 @@ impl Effect for File {
         read_or_make(request, needs)
     }
 
+    fn is_known(&self, request: &str, (_, _, sinks): Self::Needs) {
+        if let Ok(Request::Finish(place)) = serde_json::from_str(request) {
+            sinks.give_up(&place);
+        }
+    }
+
     fn is_repeatable(&self) -> bool {
         // A file that was made twice has its bytes once, and goes with its run.
         true
@@ -72,7 +74,7 @@ impl Effect for File {
 
 async fn read_or_make(
     request: Value,
-    (bounds, files): <File as Effect>::Needs,
+    (bounds, files, sinks): <File as Effect>::Needs,
 ) -> Result<Value, EffectError> {
     match read(request)? {
         Request::Read {
@@ -91,15 +93,8 @@ async fn read_or_make(
             name,
             media_type,
         } => make(&*files, (text, base64), &name, &media_type).await,
+        Request::Finish(place) => shown(sinks.finish(&*files, &place).await?),
     }
-}
-
-/// The failure of a node, from that of a file.
-pub(super) fn failed(failure: &FileFailure) -> EffectError {
-    if let FileFailure::Unavailable(error) = failure {
-        tracing::warn!(%error, "A file of a run can't be read or written");
-    }
-    EffectError::new(failure.code(), failure.to_string())
 }
 
 async fn content(
@@ -181,11 +176,5 @@ async fn make(
             .map_err(|error| EffectError::parameter(format!("The content is not valid base64: {error}.")))?,
         _ => return Err(EffectError::parameter("Give either `text` or `base64`.")),
     };
-    let made = async {
-        let mut sink = files.create(name, media_type).await?;
-        sink.write(Bytes::from(bytes)).await?;
-        sink.finish().await
-    };
-    let value = made.await.map_err(|failure| failed(&failure))?;
-    serde_json::to_value(value).map_err(|error| EffectError::parameter(error.to_string()))
+    stored(files, bytes, name, media_type).await
 }

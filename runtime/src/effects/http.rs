@@ -3,7 +3,7 @@
 //! Request: `{method, url, headers: [[name, value]], body?: {text} | {base64} | {file} | {pieces: [those]}, response?: "file",
 //! auth?: {basic: {user, password}} |
 //! {bearer} | {header: {name, value}}, connection?, timeoutMs?, followRedirects, idempotencyKey?, pagination?}`; `url`
-//! may be relative to the connection's `baseUrl`. Result: `{status, headers: {name: value | [values]}, text | base64,
+//! may be a path below the connection's `baseUrl`, or else below the request's own `baseUrl?`, in which `{apiKey}` is the connection's key. Result: `{status, headers: {name: value | [values]}, text | base64,
 //! retryAfter?}`, names in lower case, `base64` for bodies that are not UTF-8, `file` for those of a 2xx status where `response` is
 //! `file`, `retryAfter` in milliseconds or `"never"`
 //! when that is after the run's end; with `pagination` see [`pages`].
@@ -27,7 +27,7 @@ use super::requests::{read, within};
 use crate::connections::Connection;
 use crate::egress::{EgressPolicy, GuardedHttp};
 use crate::secrets::Destination;
-use address::{check_granted, place};
+use address::{Address, check_granted, place};
 pub(super) use address::{destination, url_of};
 use auth::Credentials;
 pub use context::HttpNeeds;
@@ -73,11 +73,18 @@ impl Effect for Http {
                 Some(reference) => Some(context.connections.open(reference).await?),
                 None => None,
             };
-            // The address may be a secret itself: where it leads is known only with it.
-            let url = request.get("url").cloned().unwrap_or_default();
-            let url = context.vault.reveal(url, Destination::Inside)?;
-            let (url, _) = url_of(url.as_str().unwrap_or_default(), connection.as_ref())?;
-            let request: Request = read(context.vault.reveal(request, destination(&url))?)?;
+            // The address may be a secret itself, or have one in it: where it leads is known only with it.
+            let part = |name| {
+                let part = request.get(name).cloned().unwrap_or_default();
+                context.vault.reveal(part, Destination::Inside)
+            };
+            let (url, base) = (part("url")?, part("baseUrl")?);
+            let address = url_of(
+                url.as_str().unwrap_or_default(),
+                base.as_str(),
+                connection.as_ref(),
+            )?;
+            let request: Request = read(context.vault.reveal(request, destination(&address.url))?)?;
             http.in_time(request, connection, &context).await
         }
     }
@@ -98,6 +105,7 @@ impl Http {
         let request = Request {
             method: "POST".to_owned(),
             url: post.path.to_owned(),
+            base_url: None,
             headers: post.headers,
             body: Some(Body::Text(post.body)),
             auth: None,
@@ -136,18 +144,23 @@ impl Http {
         connection: Option<Connection>,
         context: &HttpNeeds,
     ) -> EffectResult {
-        let (url, by_connection) = url_of(&request.url, connection.as_ref())?;
+        let Address {
+            url,
+            by_connection,
+            has_key,
+        } = url_of(&request.url, request.base_url.as_deref(), connection.as_ref())?;
         // What the connection itself names needs no further right than that to the connection.
         if !by_connection {
             check_granted(&url, &context.hosts)?;
         }
+        // A key in the address is sent whatever else is.
+        if let Some(connection) = connection.as_ref().filter(|_| has_key || request.auth.is_none()) {
+            connection.check_host(url.host_str().unwrap_or_default(), url.port_or_known_default())?;
+        }
         let credentials = match (request.auth.take(), &connection) {
             (Some(auth), _) => Credentials::Fixed(auth),
-            (None, Some(connection)) => {
-                connection.check_host(url.host_str().unwrap_or_default(), url.port_or_known_default())?;
-                Credentials::of(connection)?
-            }
-            (None, None) => Credentials::None,
+            (None, Some(connection)) if !has_key => Credentials::of(connection)?,
+            (None, _) => Credentials::None,
         };
         let pagination = request.pagination.take();
         let exchange = Exchange::new(request, url, context).await?;

@@ -1,5 +1,5 @@
 //! `mail`: an email by SMTP. Request: `{connection, from, to: [], cc: [], bcc: [], replyTo?, subject, text?, html?,
-//! attachments: [{filename, contentType?, base64}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. With
+//! attachments: [{filename, contentType?, base64 | file}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. With
 //! `{connection, onlyLogIn: true}` no message is sent. The connection has `host`, and may have `port`, `tls` (`starttls`,
 //! `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
 
@@ -11,13 +11,14 @@ mod serve;
 mod server;
 mod stream;
 
-use super::connectors::Connectors;
+use super::connectors::{Connectors, Place};
 use super::effect::{Effect, Reveals};
 use super::handles::{Bounds, IdempotencyKey};
 use super::peer::reach;
 use super::requests::{opened, read, within};
 use crate::connections::Granted;
 use crate::egress::{EgressPolicy, Meter, Metered};
+use crate::files::Files;
 use crate::secrets::{Destination, Vault};
 use exchange::{Mailing, exchange};
 use heddle_sandbox::{EffectCode, EffectError};
@@ -57,13 +58,13 @@ impl Effect for Mail {
     const KIND: &'static str = "mail";
     const REVEALS: Reveals = Reveals::ToHost;
 
-    type Needs = (Bounds, IdempotencyKey, Arc<Vault>, Arc<Granted>);
+    type Needs = (Bounds, IdempotencyKey, Arc<Vault>, Arc<Granted>, Arc<dyn Files>);
     type Output = Value;
 
     fn start(
         &self,
         request: Value,
-        (bounds, IdempotencyKey(own_key), vault, connections): Self::Needs,
+        (bounds, IdempotencyKey(own_key), vault, connections, files): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let sender = self.0.clone();
         async move {
@@ -74,32 +75,48 @@ impl Effect for Mail {
             if request.get("onlyLogIn") == Some(&Value::Bool(true)) {
                 let late = |ms| format!("{} did not answer within {ms} ms.", server.name());
                 let time_max = bounds.time_max(None);
-                let logged_in = sender.talk(&server, security, None, tenant.as_deref(), time_max);
+                let logged_in = async {
+                    let _place = sender.place(tenant.as_deref()).await?;
+                    sender.talk(&server, security, None, time_max).await
+                };
                 within(time_max, logged_in, late).await?;
                 return Ok(json!({}));
             }
             let to = Destination::Host(&server.host, Some(server.port));
-            let request: Request = read(vault.reveal(request, to)?)?;
-            let key = request.idempotency_key.as_deref().unwrap_or(&own_key);
-            let (message, id) = message(&request, key)?;
+            let mut request: Request = read(vault.reveal(request, to)?)?;
             let late = |ms| format!("{} did not accept the message within {ms} ms.", server.name());
             let time_max = bounds.time_max(request.timeout_ms);
-            let mail = Mailing::of(&message);
-            let sent = sender.talk(&server, security, Some(&mail), tenant.as_deref(), time_max);
-            within(time_max, sent, late).await?;
+            let sent = async {
+                // A tenant has only so many of these: its messages wait here, and not with room that others could use.
+                let _place = sender.place(tenant.as_deref()).await?;
+                let _room = request.fetch(&*files).await?;
+                let key = request.idempotency_key.as_deref().unwrap_or(&own_key);
+                let (message, id) = message(&request, key)?;
+                let mail = Mailing::of(&message);
+                sender.talk(&server, security, Some(&mail), time_max).await?;
+                Ok::<_, EffectError>(id)
+            };
+            let id = within(time_max, sent, late).await?;
             Ok(json!({ "messageId": id }))
         }
     }
 }
 
 impl Sender {
+    /// The right to talk for this tenant, which is to be kept meanwhile; `None`: nobody needs one.
+    async fn place(&self, tenant: Option<&str>) -> Result<Option<Place>, EffectError> {
+        match &self.connectors {
+            None => Ok(None),
+            Some(connectors) => connectors.place(tenant).await.map(Some),
+        }
+    }
+
     /// Sends a mailing. `None`: logs in, and leaves it at that.
     async fn talk(
         &self,
         server: &Server,
         security: server::Security,
         mailing: Option<&Mailing>,
-        tenant: Option<&str>,
         time_max: Duration,
     ) -> Result<(), EffectError> {
         let meter = Meter::new(REPLY_BYTES_MAX);
@@ -109,7 +126,6 @@ impl Sender {
                 exchange(server, security, mailing.map(Mailing::parts), stream).await
             }
             Some(connectors) => {
-                let _place = connectors.place(tenant).await?;
                 let stream = self.connect(server, &meter).await?;
                 connector::talk(connectors, server, mailing, stream, time_max).await
             }

@@ -4,6 +4,7 @@ use super::calls::{CallContext, Calls};
 use super::handles::{
     Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Parking, References, Signals,
 };
+use super::sinks::OpenSinks;
 use crate::connections::Granted;
 use crate::files::Files;
 use crate::key_values::KeyValues;
@@ -27,6 +28,8 @@ pub struct Handles {
     pub files: Arc<dyn Files>,
     /// Where pieces of the run's response go, if somebody waits for it.
     pub response: Option<Arc<dyn ResponseStream>>,
+    /// The files that the run is writing.
+    pub sinks: OpenSinks,
     /// Calls of other patterns, where they are supported.
     pub calls: Option<Arc<dyn Calls>>,
     pub signals: Signals,
@@ -129,6 +132,12 @@ impl Needs for Option<Arc<dyn ResponseStream>> {
     }
 }
 
+impl Needs for OpenSinks {
+    fn of(handles: &Handles) -> Self {
+        handles.sinks.clone()
+    }
+}
+
 impl Needs for Option<Arc<dyn Calls>> {
     fn of(handles: &Handles) -> Self {
         handles.calls.clone()
@@ -159,3 +168,4 @@ macro_rules! several {
 several!(A, B);
 several!(A, B, C);
 several!(A, B, C, D);
+several!(A, B, C, D, E);

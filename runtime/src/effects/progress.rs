@@ -55,6 +55,27 @@ pub fn result_from_json(mut json: Value) -> EffectResult {
     }
 }
 
+/// Bytes of a value, roughly; counted only until they are more than `enough`.
+pub(super) fn weight(value: &Value, enough: usize) -> usize {
+    let (mut bytes, mut values) = (0, vec![value]);
+    while let Some(value) = values.pop() {
+        bytes += 8;
+        match value {
+            Value::String(text) => bytes += text.len(),
+            Value::Array(items) => values.extend(items),
+            Value::Object(members) => {
+                bytes += members.keys().map(String::len).sum::<usize>();
+                values.extend(members.values());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        if bytes > enough {
+            break;
+        }
+    }
+    bytes
+}
+
 /// Is told `true` when all that is left of a run for now are waits, and `false` when it goes on.
 #[derive(Clone)]
 pub struct OnWait(Arc<dyn Fn(bool) + Send + Sync>);

@@ -4,7 +4,7 @@
 use super::effect::{AnyEffect, Reveals};
 use super::handles::Egress;
 use super::needs::Handles;
-use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json};
+use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use crate::journal::{Entry, Record};
 use crate::replay::Replay;
 use crate::secrets::{Destination, Vault};
@@ -30,6 +30,9 @@ const IN_FLIGHT_MAX: usize = 32;
 /// Larger requests and results are read, filled in and masked aside.
 const LARGE_BYTES: usize = 64 << 10;
 
+/// What the journal has of an effect that is done again, and has not failed.
+const AGAIN: &str = r#"{"again":true}"#;
+
 /// Entries that need not be safe before what follows them is.
 pub type Unsaved = Arc<Mutex<Vec<Entry>>>;
 
@@ -45,7 +48,7 @@ pub struct RunEffects {
     /// Ended and recorded, in the order in which the run sees them.
     ready: VecDeque<(Started, Done)>,
     /// Ended in a former execution, by their place among those that had.
-    known: BTreeMap<u64, (Started, Done)>,
+    known: BTreeMap<u64, (Started, Known)>,
     /// Places of those whose results the sandbox has not taken yet.
     untaken: HashMap<u32, OwnedSemaphorePermit>,
     /// Bytes of requests that wait or are at work.
@@ -75,6 +78,15 @@ struct Started {
     key: String,
     is_repeatable: bool,
     only_waits: bool,
+    is_done_again: bool,
+}
+
+/// What a former execution had of an effect.
+enum Known {
+    Result(Done),
+    /// Its place, and what is done once more when its turn comes: in the order of then, so that only one result is in memory,
+    /// and none waits for a place that another holds.
+    Place(Box<(Prepared, Span)>),
 }
 
 /// Counts a request for as long as it is held.
@@ -103,6 +115,69 @@ impl Done {
     fn failed(error: EffectError) -> Self {
         Done::of(to_json(Err(error)))
     }
+
+    fn is_ok(&self) -> bool {
+        self.json.starts_with(br#"{"ok":"#)
+    }
+}
+
+impl Known {
+    /// `has_outcome`: the journal has what came of what the effect's node was writing.
+    fn of(json: String, prepared: Option<Prepared>, span: Span, has_outcome: bool) -> Self {
+        let is_again = json == AGAIN;
+        match prepared {
+            Some(Prepared::Work { effect, request, .. })
+                if is_again && has_outcome && effect.only_writes(&request) =>
+            {
+                Known::Result(Done::of(to_json(Ok(Value::Null))))
+            }
+            Some(Prepared::Work {
+                effect,
+                request,
+                mut handles,
+            }) if is_again => {
+                handles.sinks = handles.sinks.again();
+                let prepared = Prepared::Work {
+                    effect,
+                    request,
+                    handles,
+                };
+                Known::Place(Box::new((prepared, span)))
+            }
+            Some(Prepared::Work {
+                effect,
+                request,
+                handles,
+            }) => {
+                effect.is_known(&request, &handles);
+                if effect.reveals() != Reveals::Nothing {
+                    handles.vault.note_revealed(&request);
+                }
+                Known::Result(Done::of(json.into_bytes()))
+            }
+            Some(refused) if is_again => Known::Place(Box::new((refused, span))),
+            _ => Known::Result(Done::of(json.into_bytes())),
+        }
+    }
+
+    async fn done(self, io: &Handle) -> Done {
+        let (prepared, span) = match self {
+            Known::Result(done) => return done,
+            Known::Place(again) => *again,
+        };
+        let mut tasks = JoinSet::new();
+        let work = perform(prepared, Arc::new(Semaphore::new(1)));
+        tasks.spawn_on(work.instrument(span), io);
+        let ended = tasks.join_next().await;
+        match ended.map(|ended| ended.unwrap_or_else(|error| panicked(&error))) {
+            Some(Worked::Done(done)) => done,
+            Some(Worked::Parked(_)) | None => Done::failed(interrupted()),
+        }
+    }
+}
+
+fn interrupted() -> EffectError {
+    EffectError::new(EffectCode::Internal, "The effect was interrupted.")
 }
 
 /// How the work of an effect ended.
@@ -219,9 +294,13 @@ impl RunEffects {
     pub fn start(&mut self, node: u32, key: String, prepared: Prepared, span: Span) -> Result<(), Stop> {
         let id = self.started;
         self.started = self.started.saturating_add(1);
-        let (is_repeatable, only_waits) = match &prepared {
-            Prepared::Work { effect, .. } => (effect.is_repeatable(), effect.only_waits()),
-            Prepared::Refused(_) => (true, false),
+        let (is_repeatable, only_waits, is_done_again) = match &prepared {
+            Prepared::Work { effect, .. } => (
+                effect.is_repeatable(),
+                effect.only_waits(),
+                effect.is_done_again(),
+            ),
+            Prepared::Refused(_) => (true, false, false),
         };
         let known = self.record.as_mut().and_then(|record| record.take(&key));
         let started = Started {
@@ -230,9 +309,13 @@ impl RunEffects {
             key,
             is_repeatable,
             only_waits,
+            is_done_again,
         };
         if let Some((number, json)) = known {
-            self.known.insert(number, (started, Done::of(json.into_bytes())));
+            let record = self.record.as_ref();
+            let has_outcome = record.is_some_and(|record| record.has_later_outcome(&started.key));
+            let known = Known::of(json, Some(prepared), span, has_outcome);
+            self.known.insert(number, (started, known));
             return Ok(());
         }
         let bytes = match &prepared {
@@ -269,8 +352,14 @@ impl RunEffects {
         Ok(())
     }
 
-    /// Answers an effect of a replay, as far as it is known.
-    pub fn answer(&mut self, node: u32, key: String, kind: &str, node_id: impl FnOnce() -> Option<String>) {
+    /// Answers an effect of a replay, as far as it is known; `prepared`: what is to be done if its result is not kept.
+    pub fn answer(
+        &mut self,
+        node: u32,
+        key: String,
+        (kind, prepared): (&str, Option<Prepared>),
+        node_id: impl FnOnce() -> Option<String>,
+    ) {
         let id = self.started;
         self.started = self.started.saturating_add(1);
         let known = self
@@ -278,22 +367,29 @@ impl RunEffects {
             .as_mut()
             .and_then(|replay| replay.take(&key, kind, node_id));
         let Some((number, json)) = known else { return };
+        let replay = self.replay.as_ref();
+        let has_outcome = replay.is_some_and(|replay| replay.has_later_outcome(&key));
         let started = Started {
             id,
             node,
             key,
             is_repeatable: true,
             only_waits: false,
+            is_done_again: false,
         };
-        self.known.insert(number, (started, Done::of(json.into_bytes())));
+        let known = Known::of(json, prepared, Span::none(), has_outcome);
+        self.known.insert(number, (started, known));
     }
 
     /// Waits until one has ended and its result is safe, or only parked ones are left. Those that a former execution
     /// had ended come first, in the order of that execution.
     pub async fn wait(&mut self) -> Result<Waited, Stop> {
         loop {
-            let first = self.known.first_entry().map(|entry| entry.remove());
-            if let Some((started, done)) = first.or_else(|| self.ready.pop_front()) {
+            let first = match self.known.first_entry().map(|entry| entry.remove()) {
+                Some((started, known)) => Some((started, known.done(&self.io).await)),
+                None => self.ready.pop_front(),
+            };
+            if let Some((started, done)) = first {
                 let id = started.id;
                 self.last_seen = Some((started.node, started.key));
                 self.untaken.extend(done.permit.map(|permit| (id, permit)));
@@ -346,6 +442,9 @@ impl RunEffects {
             if let Some(record) = &mut self.record {
                 entries.push(match &worked {
                     Worked::Parked(park) => record.parks(started.key.clone(), &park.state)?,
+                    Worked::Done(done) if started.is_done_again && done.is_ok() => {
+                        record.ended(started.key.clone(), AGAIN.as_bytes())?
+                    }
                     Worked::Done(done) => record.ended(started.key.clone(), &done.json)?,
                 });
             }
@@ -436,8 +535,8 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
             Err(error)
         }
     };
-    let bytes = result.as_ref().map_or(0, weight);
-    let written = aside(bytes, move || to_json(masked(result, &vault))).await;
+    let bytes = result.as_ref().map_or(0, |value| weight(value, LARGE_BYTES));
+    let written = aside(bytes, move || to_json(masked(&*effect, result, &vault))).await;
     Worked::Done(Done {
         json: written.unwrap_or_else(|error| to_json(Err(error))),
         permit,
@@ -453,7 +552,7 @@ async fn aside<T: Send + 'static>(
         return Ok(work());
     }
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| EffectError::new(EffectCode::Internal, "The effect was interrupted."))
+    done.map_err(|_| interrupted())
 }
 
 /// A request with its secrets, as far as it is known where they go.
@@ -468,34 +567,13 @@ fn revealed(request: &str, reveals: Reveals, vault: &Vault) -> EffectResult {
 }
 
 /// A result without the secrets that the run has used.
-fn masked(result: EffectResult, vault: &Vault) -> EffectResult {
+fn masked(effect: &dyn AnyEffect, result: EffectResult, vault: &Vault) -> EffectResult {
     result
-        .map(|value| vault.mask_value(value))
+        .map(|value| effect.masked(value, vault))
         .map_err(|error| EffectError {
             message: vault.mask(&error.message).into_owned(),
             ..error
         })
-}
-
-/// Bytes of a value, roughly; counted only until they are many.
-fn weight(value: &Value) -> usize {
-    let (mut bytes, mut values) = (0, vec![value]);
-    while let Some(value) = values.pop() {
-        bytes += 8;
-        match value {
-            Value::String(text) => bytes += text.len(),
-            Value::Array(items) => values.extend(items),
-            Value::Object(members) => {
-                bytes += members.keys().map(String::len).sum::<usize>();
-                values.extend(members.values());
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-        if bytes > LARGE_BYTES {
-            break;
-        }
-    }
-    bytes
 }
 
 /// Codes only: messages may hold what the service said.

@@ -1,9 +1,10 @@
 //! `sql`: one statement on PostgreSQL, MySQL or SQLite. Request: `{connection, query, parameters: [], maxRows,
-//! timeoutMs?}`; result: the rows as objects, or `[{affectedRows, lastInsertId?}]` for a statement without any.
+//! timeoutMs?, files?}`; result: the rows as objects, or `[{affectedRows, lastInsertId?}]` for a statement without any.
 //!
 //! Values: whole numbers beyond 2^53 and decimals of more than 15 digits are texts; dates and times are ISO 8601; bytes
-//! are base64; JSON is JSON. A second column of the same name is called `name_2`.
+//! are base64, or with `files` files of the run; JSON is JSON. A second column of the same name is called `name_2`.
 
+mod blobs;
 mod connector;
 mod driver;
 mod failure;
@@ -22,10 +23,11 @@ mod tunnel;
 use super::connectors::Connectors;
 use super::effect::{Effect, Reveals};
 use super::handles::Bounds;
-use super::progress::EffectResult;
 use super::requests::{opened, read, within};
 use crate::config::RuntimeConfig;
 use crate::connections::Granted;
+use crate::entropy::nonce;
+use crate::files::Files;
 use crate::secrets::{Destination, Vault};
 use heddle_sandbox::EffectError;
 use serde::Deserialize;
@@ -68,19 +70,22 @@ struct Request {
     max_rows: usize,
     #[serde(default)]
     timeout_ms: Option<f64>,
+    /// Whether bytes become files.
+    #[serde(default)]
+    files: bool,
 }
 
 impl Effect for Sql {
     const KIND: &'static str = "sql";
     const REVEALS: Reveals = Reveals::ToHost;
 
-    type Needs = (Bounds, Arc<Vault>, Arc<Granted>);
+    type Needs = (Bounds, Arc<Vault>, Arc<Granted>, Arc<dyn Files>);
     type Output = Value;
 
     fn start(
         &self,
         request: Value,
-        (bounds, vault, connections): Self::Needs,
+        (bounds, vault, connections, files): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let shared = self.0.clone();
         async move {
@@ -94,17 +99,29 @@ impl Effect for Sql {
                 rows_max: request.max_rows,
                 bytes_max: bounds.result_bytes_max,
                 timeout: bounds.time_max(request.timeout_ms),
+                mark: request.files.then(nonce),
             };
             let late = |ms| format!("{} did not answer within {ms} ms.", target.name());
             let tenant = connections.tenant();
-            let work = shared.execute(&target, tenant.as_deref(), &statement);
+            let work = async {
+                let mut rows = shared.execute(&target, tenant.as_deref(), &statement).await?;
+                if let Some(mark) = &statement.mark {
+                    blobs::store(&mut rows, mark, &*files).await?;
+                }
+                Ok::<_, EffectError>(Value::Array(rows))
+            };
             within(statement.timeout, work, late).await
         }
     }
 }
 
 impl Shared {
-    async fn execute(&self, target: &Target, tenant: Option<&str>, statement: &Statement) -> EffectResult {
+    async fn execute(
+        &self,
+        target: &Target,
+        tenant: Option<&str>,
+        statement: &Statement,
+    ) -> Result<Vec<Value>, EffectError> {
         let rows = match target.kind {
             Kind::Sqlite => {
                 let file = sqlite::permitted(&self.sqlite_files, tenant, &target.file)?;
@@ -114,6 +131,6 @@ impl Shared {
             }
             _ => self.sessions.execute(target, tenant, statement).await,
         };
-        rows.map(Value::Array).map_err(failure::shortened)
+        rows.map_err(failure::shortened)
     }
 }

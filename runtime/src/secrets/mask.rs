@@ -88,6 +88,19 @@ impl Masker {
         without(text, merged(covered))
     }
 
+    /// The bytes with a `*` for each that is covered; `None`: nothing is.
+    pub fn blotted(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let covered = self.covered(bytes);
+        if covered.is_empty() {
+            return None;
+        }
+        let mut blotted = bytes.to_vec();
+        for found in covered {
+            blotted[found].fill(b'*');
+        }
+        Some(blotted)
+    }
+
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let covered = self.covered(&bytes);
         if covered.is_empty() {
@@ -310,6 +323,12 @@ mod tests {
                 "{spellings:?} in {text}"
             );
             assert_eq!(masker.is_in(text.as_bytes()), !expected.is_empty());
+            let mut blotted = text.clone().into_bytes();
+            for found in &expected {
+                blotted[found.clone()].fill(b'*');
+            }
+            let has_any = !expected.is_empty();
+            assert_eq!(masker.blotted(text.as_bytes()), has_any.then_some(blotted));
             let stars = masker.text(&text).matches(MASK).count();
             let bytes = masker.bytes(text.clone().into_bytes());
             assert_eq!(

@@ -63,7 +63,7 @@ async fn a_browser_signs_in_at_a_real_provider() {
         ] {
             let refused = answer(&service, cookie, &came["code"], state).await;
             refused.assert_refused(401, "INVALID_CREDENTIALS");
-            assert!(refused.text.contains("begin it again"), "{refused}");
+            assert!(refused.text.contains("start again"), "{refused}");
         }
         let signed_in = answer(&service, &begun.cookie, &came["code"], &came["state"]).await;
         assert_eq!(signed_in.data(200)["user"]["email"], "ann@example.com");

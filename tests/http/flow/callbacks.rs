@@ -43,7 +43,7 @@ each_database! {
         }
         let nonsense = service.post(&path).header("content-type", "application/json").body("{").send().await;
         assert_eq!((nonsense.status, nonsense.code()), (400, "VALIDATION"));
-        let large = service.post(&path).body(vec![b'x'; (1 << 20) + 1]).send().await;
+        let large = service.post(&path).body(vec![b'x'; (8 << 20) + 1]).send().await;
         assert_eq!((large.status, large.code()), (413, "PAYLOAD_TOO_LARGE"));
 
         service.operate(&ann, &id, "pause").await;
@@ -92,6 +92,45 @@ each_database! {
         assert_eq!((late.status, late.text.contains("Nothing is waiting")), (410, true), "{late}");
         let guessed = service.get(&path.replace("/ask", "/end")).send().await;
         assert_eq!((guessed.status, guessed.text.contains("No run created this URL")), (404, true), "{guessed}");
+    }
+
+    async fn a_pattern_makes_the_pages_itself(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let form = "<form method=\"post\"><p>Order {{ $input.n }}?</p><button name=\"decision\" value=\"yes\">Approve</button></form>";
+        let id = service.deployed(&ann, &asking(json!({
+            "page": form, "respondPage": "<h1>Order {{ $input.n }} goes out</h1>", "respondBody": {"taken": true}
+        }))).await;
+        let html = "text/html; charset=utf-8";
+        let look = async |path: &str| service.get(path).header("accept", "text/html").send().await;
+        for is_browser in [true, false] {
+            let run = service.started(&ann, &id, &json!({"n": 7})).await;
+            let path = logged(&parked(&service, &ann, &id, &run).await, 0);
+            let page = look(&path).await;
+            assert_eq!((page.status, &page.headers["content-type"]), (200, &html.parse().unwrap()));
+            assert_eq!(page.text, form.replace("{{ $input.n }}", "7"));
+            let policy = page.headers["content-security-policy"].to_str().unwrap();
+            assert!(policy.starts_with("sandbox allow-forms") && !policy.contains("script"), "{policy}");
+            assert!(policy.contains("default-src 'none'") && policy.contains("form-action 'self'"), "{policy}");
+            assert_eq!(page.headers["referrer-policy"], "no-referrer", "the address is the credential");
+            assert_eq!(parked(&service, &ann, &id, &run).await["phase"], "waiting", "looking decides nothing");
+            let call = service.post(&path).header("content-type", "application/x-www-form-urlencoded").body("decision=yes");
+            if is_browser {
+                let pressed = call.header("accept", "text/html").send().await;
+                assert_eq!((pressed.status, pressed.text.as_str()), (200, "<h1>Order 7 goes out</h1>"), "{pressed}");
+                assert_eq!(pressed.headers["content-security-policy"], policy);
+            } else {
+                assert_eq!(call.send().await.body, json!({"taken": true}), "a program is no browser");
+            }
+            assert_eq!(service.ended(&ann, &id, &run).await["output"]["body"], json!({"decision": "yes"}));
+            let late = look(&path).await;
+            assert_eq!((late.status, late.text.contains("Nothing is waiting")), (410, true), "{late}");
+        }
+        let large = service.deployed(&ann, &asking(json!({"page": "{{ 'x'.repeat(16385) }}"}))).await;
+        let run = service.ran(&ann, &large, &json!({"n": 7})).await;
+        let error = service.run(&ann, &large, &run).await["error"].clone();
+        assert_eq!((&error["code"], &error["nodeId"]), (&json!("PARAMETER"), &json!("ask")), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("`page` has 16385 bytes"), "{error}");
     }
 
     async fn members_see_what_waits_and_answer_it_by_name(service: Service) {

@@ -68,8 +68,13 @@ async fn wait_for_callback(service: &Service, user: &User, example: &Example) ->
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap()))
         .collect();
     let path = format!("/{path}?{}", query.join("&"));
-    let answered = service.post(&path).json(&request["body"]).send().await;
-    let told = &read(example.parameters)["respondBody"];
+    let parameters = read(example.parameters);
+    let page = parameters.get("respondPage");
+    let call = service
+        .post(&path)
+        .header("accept", if page.is_some() { "text/html" } else { "*/*" });
+    let answered = call.json(&request["body"]).send().await;
+    let told = page.unwrap_or(&parameters["respondBody"]);
     assert_eq!(
         (answered.status, Some(answered.text.as_str())),
         (200, told.as_str())

@@ -28,6 +28,7 @@ pub(super) async fn metered(service: &Service, workspace: &str) -> [i64; 6] {
          cast(coalesce(sum(effects), 0) as bigint), cast(coalesce(sum(egress_bytes), 0) as bigint)
          from usage_hours where tenant_id = ?",
     );
+    service.app.store.meter().await.unwrap();
     let mut reader = service.app.store.reader().await.unwrap();
     let found: (i64, i64, i64, i64, i64, i64) = reader.db().one(query.bind(workspace)).await.unwrap();
     found.into()

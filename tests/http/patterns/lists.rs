@@ -188,13 +188,16 @@ each_database! {
             "owner": {"id": ann.id, "firstName": "ann", "lastName": "Test"}, "versionNumber": 2, "starred": false,
             "deployment": {
                 "id": deployment, "status": "active", "versionNumber": 2, "errorMessage": null,
-                "triggers": [{"type": "OnManual", "nodeId": "start"}], "lastRun": null,
+                "triggers": [{"type": "OnManual", "nodeId": "start"}], "lastRun": null, "recentRuns": [],
             },
         }));
-        service.ran(&ann, &deployment, &json!({"n": 1})).await;
+        let first = service.ran(&ann, &deployment, &json!({"n": 1})).await;
         service.app.clock.advance(Duration::from_secs(1));
         let last = service.ran(&ann, &deployment, &json!({"fail": true})).await;
         let (_, of_hers) = listed().await;
+        let recent = of_hers["deployment"]["recentRuns"].as_array().unwrap();
+        let recent: Vec<_> = recent.iter().map(|run| (&run["id"], &run["status"])).collect();
+        assert_eq!(recent, [(&json!(last), &json!("failure")), (&json!(first), &json!("success"))]);
         let shown = &of_hers["deployment"]["lastRun"];
         assert_eq!(shown, &json!({
             "id": last, "status": "failure", "startedAt": "2026-11-21T09:00:02.000Z", "durationMs": shown["durationMs"],

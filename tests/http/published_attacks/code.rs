@@ -6,10 +6,10 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 /// What code that got out would find. `ARGUMENT` is a string literal with this.
-const LOOK_AROUND: &str = "return [typeof process, typeof require, typeof module, typeof Buffer, typeof Deno, typeof Bun, \
-                           typeof std, typeof os, typeof WebAssembly].join()";
-const NOTHING: &str =
-    "undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined";
+/// `Buffer` is no part of a host: the engine has one of its own, over plain arrays.
+const LOOK_AROUND: &str = "return [typeof process, typeof require, typeof module, typeof Deno, typeof Bun, typeof std, \
+                           typeof os, typeof WebAssembly].join()";
+const NOTHING: &str = "undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined";
 
 /// Number, technique, and an expression that finds nothing or fails.
 const EXPRESSIONS: &[(&str, &str, &str)] = &[
@@ -75,7 +75,7 @@ const MODULES: &[(&str, &str, &str)] = &[
     (
         "CVE-2025-61917",
         "memory that is handed out as it was left",
-        "export default () => typeof Buffer + new Uint8Array(1 << 16).some((byte) => byte !== 0)",
+        "export default () => `${[Buffer.allocUnsafe(1 << 16), new Uint8Array(1 << 16)].map((it) => it.find(Boolean))}`",
     ),
     (
         "CVE-2026-0863",
@@ -206,7 +206,7 @@ each_database! {
             for (found, (_, (number, technique, _))) in found.iter().zip(entries()) {
                 let failed = ["EXPRESSION", "JAVASCRIPT"].contains(&found["error"]["code"].as_str().unwrap_or_default());
                 let nothing = found.as_str().is_some_and(|text| text.replace("undefined", "").trim_matches(',').is_empty())
-                    || found == NOTHING || found == "undefinedfalse";
+                    || found == NOTHING;
                 assert!(failed || nothing, "{number}: {technique}: {found}");
             }
             let text = outcome.to_string();

@@ -38,7 +38,7 @@ each_database! {
         assert_eq!((unknown.status, unknown.code()), (404, "NOT_FOUND"));
 
         let path = format!("/webhooks/{}", hook.webhook);
-        let large = "{".repeat((1 << 20) + 1);
+        let large = "{".repeat((8 << 20) + 1);
         let other_type = service.post(&path).header("content-type", "text/plain").body("{").send().await;
         assert_eq!((other_type.status, other_type.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
         let no_type = service.post(&path).body("{").send().await;
@@ -79,10 +79,10 @@ each_database! {
 
     async fn a_body_of_exactly_the_limit_is_taken(service: Service) {
         let hook = Hook::saved(&service, graph(json!({}), &[])).await;
-        let body = format!("\"{}\"", "x".repeat((1 << 20) - 2));
+        let body = format!("\"{}\"", "x".repeat((8 << 20) - 2));
         assert_eq!(hook.signed(&body).send().await.status, 202);
         // Without a declared length, as with chunks, it is counted.
-        let chunks = (0..3).map(|_| Ok::<_, std::io::Error>("x".repeat(1 << 19)));
+        let chunks = (0..3).map(|_| Ok::<_, std::io::Error>("x".repeat(4 << 20)));
         let path = format!("/webhooks/{}", hook.webhook);
         let chunked = service.post(&path).header("content-type", "application/json")
             .body(reqwest::Body::wrap_stream(futures_util::stream::iter(chunks))).send().await;

@@ -78,7 +78,10 @@ each_database! {
         ] {
             hook.save(graph(parameters.clone(), &[])).await;
             let deployment = hook.deploy().await;
-            let path = format!("/api/deployments/{deployment}/webhook/snippets?endpointId={}", hook.endpoint);
+            // Whatever the body says, each language sends it as it is.
+            let given = json!({"name": "\u{1f980} It's \"Ann\" \\ `$HOME` %s\n", "total": 2.5, "to": "them"});
+            let given: String = form_urlencoded::byte_serialize(given.to_string().as_bytes()).collect();
+            let path = format!("/api/deployments/{deployment}/webhook/snippets?endpointId={}&body={given}", hook.endpoint);
             let reply = hook.get(&path).await;
             assert_eq!(reply.status, 200, "{reply}");
             for (name, interpreter) in INTERPRETERS {
@@ -86,6 +89,39 @@ each_database! {
                 if let Some(output) = executed(interpreter, program.clone()).await {
                     assert!(output.contains("accepted"), "{parameters} {name}: {output}\n{program}");
                 }
+            }
+        }
+    }
+
+    async fn they_send_the_body_that_is_given(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"scheme": "none"}), &[])).await;
+        let given = json!({"order": {"id": "\u{1f980} It's \"A\" \\ `$HOME` %s\n", "total": 2.5}});
+        let body: String = form_urlencoded::byte_serialize(given.to_string().as_bytes()).collect();
+        for (parameters, sent) in [
+            (json!({"scheme": "none"}), given.clone()),
+            (json!({"scheme": "none", "accept": ["form"]}), json!({"order": given["order"].to_string()})),
+        ] {
+            hook.save(graph(parameters, &[])).await;
+            let deployment = hook.deploy().await;
+            let path = format!("/api/deployments/{deployment}/webhook/snippets?endpointId={}", hook.endpoint);
+            let reply = hook.get(&format!("{path}&body={body}")).await;
+            for (name, interpreter) in INTERPRETERS {
+                let program = reply.body["data"][name].as_str().unwrap().to_owned();
+                if executed(interpreter, program).await.is_none() {
+                    continue;
+                }
+                let taps = hook.get(&format!("/api/patterns/{}/tap-events", hook.pattern)).await;
+                let mut came = taps.body["events"][0]["eventData"]["body"].clone();
+                // A form's field is a text, however its JSON is written.
+                if let Some(text) = came["order"].as_str() {
+                    let order: serde_json::Value = serde_json::from_str(text).unwrap();
+                    came["order"] = json!(order.to_string());
+                }
+                assert_eq!(came, sent, "{name}");
+            }
+            for wrong in ["nothing".to_owned(), format!("\"{}\"", "x".repeat(4096))] {
+                let refused = hook.get(&format!("{path}&body={wrong}")).await;
+                assert_eq!(refused.wrong_fields(), ["body"]);
             }
         }
     }

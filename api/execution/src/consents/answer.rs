@@ -31,10 +31,8 @@ pub(super) fn check_issuer(resolved: &Resolved, said: Option<&str>) -> Result<()
     };
     match is_right {
         true => Ok(()),
-        false => {
-            Err(Code::Validation
-                .with("The answer is not that of the connection's provider: nothing was stored."))
-        }
+        false => Err(Code::Validation
+            .with("The answer did not come from the connection's provider: nothing was stored.")),
     }
 }
 

@@ -17,7 +17,7 @@ use heddle_model::ids::{EnvironmentId, PatternId};
 use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_store::deployments::{self, DeploymentRow};
-use heddle_store::{Store, schedules, versions};
+use heddle_store::{Store, polls, schedules, versions};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -44,7 +44,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedSchedule {
-    /// The OnSchedule node.
+    /// The OnSchedule or OnPoll node.
     #[schema(example = "every-hour")]
     pub node_id: String,
     /// The expression that would hold: as it was set for the deployment, or else as the version has it.
@@ -181,7 +181,13 @@ impl Planner<'_> {
     ) -> Result<Vec<PlannedSchedule>, ServiceError> {
         let mut reader = self.store.reader().await?;
         let known = schedules::of_deployment(&mut reader.db(), editor, row.id).await?;
-        let rows = deployed_schedules::rows(row.id, &known, manifest, row.updated_at)?;
+        let asked = polls::of_deployment(&mut reader.db(), editor, row.id).await?;
+        let rows = deployed_schedules::rows(
+            row.id,
+            (known.as_slice(), asked.as_slice()),
+            manifest,
+            row.updated_at,
+        )?;
         let planned = rows.into_iter().map(|row| {
             let (cron, timezone) = row.effective();
             PlannedSchedule {

@@ -157,7 +157,7 @@ fn length(field: &Field, text: &str) -> Result<(), Refusal> {
         .as_ref()
         .is_some_and(|pattern| !pattern.matches(text))
     {
-        let usual = || "Enter this in the form that is asked for.".to_owned();
+        let usual = || "Enter this in the format that is asked for.".to_owned();
         return Err(field.pattern_message.clone().unwrap_or_else(usual));
     }
     Ok(())

@@ -129,7 +129,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
         (
             json!({"pattern": "[a-z]|[0-9]"}),
             json!("a1"),
-            "Enter this in the form that is asked for.",
+            "Enter this in the format that is asked for.",
         ),
         (
             json!({"pattern": "a", "patternMessage": "Only a."}),
@@ -139,7 +139,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
         (
             json!({"pattern": "("}),
             json!("b"),
-            "Enter this in the form that is asked for.",
+            "Enter this in the format that is asked for.",
         ),
         (json!({"type": "number"}), json!("nan"), "Enter a number."),
         (json!({"type": "number"}), json!("1,5"), "Enter a number."),

@@ -49,6 +49,7 @@ pub async fn begin(
     format::acceptable(&passphrase)?;
     let found = hosting::find(service, workspace).await?;
     stands_still(service, &found).await?;
+    service.store.meter().await?;
     let mut reader = service.store.reader().await?;
     let owners = archive::owners(&mut reader.db(), workspace, OWNERS_MAX).await?;
     drop(reader);
@@ -82,15 +83,14 @@ pub async fn begin(
 /// Checks that nothing of a workspace changes while it is read.
 async fn stands_still(service: &Service, found: &TenantRow) -> Result<(), ServiceError> {
     let Some(suspended_at) = found.suspended_at else {
-        let message = "Suspend the workspace first, so that nothing of it changes meanwhile and nothing of it is done twice.";
+        let message = "Suspend the workspace first, so that nothing in it changes in the meantime and nothing is done twice.";
         return Err(Code::Conflict.with(message));
     };
     let mut reader = service.store.reader().await?;
     let mut db = reader.db();
     if archive::is_under_way(&mut db, found.id).await? {
-        return Err(
-            Code::Conflict.with("The workspace is being imported: it can be exported when that has ended.")
-        );
+        return Err(Code::Conflict
+            .with("The workspace is being imported: it can be exported when the import has finished."));
     }
     let runs = archive::in_memory(&mut db, found.id, RUNS_MAX).await?;
     // Those that another server has may execute for as long as a run may.

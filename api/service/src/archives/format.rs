@@ -164,7 +164,7 @@ impl Manifest {
         })?;
         let key = opened.as_slice().try_into();
         Ok(Zeroizing::new(key.map_err(|_| {
-            refused("The manifest's key has another length.")
+            refused("The manifest's key has the wrong length.")
         })?))
     }
 
@@ -278,7 +278,7 @@ pub(super) fn apart(part: &[u8]) -> Result<(Head, &[u8]), ServiceError> {
     }
     if head.sha256 != hex::encode(Sha256::digest(bytes)) {
         let message = format!(
-            "Part {} was damaged on its way: its SHA-256 is another one. Send it again.",
+            "Part {} was damaged in transit: its SHA-256 differs. Send it again.",
             head.part
         );
         return Err(Code::Conflict.with(message));

@@ -199,7 +199,7 @@ async fn holder(service: &Service, key: &str) -> Result<ApiKeyHolder, ServiceErr
     let holder =
         holder.ok_or_else(|| Code::Unauthorized.with("The API key does not exist or was deleted."))?;
     if holder.expires_at.is_some_and(|expires_at| expires_at <= now) {
-        return Err(Code::TokenExpired.with("The API key has expired: make a new one."));
+        return Err(Code::TokenExpired.with("The API key has expired: create a new one."));
     }
     if holder.is_use_news {
         let noted = service

@@ -108,6 +108,18 @@ impl Cookies {
         let is_said = headers.contains_key(SEC_FETCH_SITE) || headers.contains_key(ORIGIN);
         is_said && !self.is_from_own_page(headers)
     }
+
+    /// Whether a browser says that a page of another origin sends a form. Unlike `is_from_elsewhere` this lets pass what people
+    /// load again by themselves, and the origin `null`, which pages that send no referrer have: our own for people without an
+    /// account are such pages.
+    pub fn is_form_from_elsewhere(&self, headers: &HeaderMap) -> bool {
+        match headers.get(SEC_FETCH_SITE) {
+            Some(site) => site == "cross-site" || site == "same-site",
+            None => {
+                headers.get(ORIGIN).is_some_and(|origin| origin != "null") && !self.is_from_own_page(headers)
+            }
+        }
+    }
 }
 
 /// The value of a request's cookie.
@@ -229,6 +241,29 @@ mod tests {
             let headers = headers(lines);
             assert_eq!(cookies.is_from_own_page(&headers), own, "{lines:?}");
             assert_eq!(cookies.is_from_elsewhere(&headers), elsewhere, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn forms_of_other_pages_are_known() {
+        let cookies = Cookies::new("https://heddle.example");
+        for (lines, elsewhere) in [
+            (&[][..], false),
+            (&[("sec-fetch-site", "same-origin")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("sec-fetch-site", "same-site")], true),
+            (&[("sec-fetch-site", "cross-site")], true),
+            (&[("sec-fetch-site", "cross-site"), ("origin", "null")], true),
+            (&[("sec-fetch-site", "same-origin"), ("origin", "null")], false),
+            (&[("origin", "null")], false),
+            (&[("origin", "https://heddle.example")], false),
+            (&[("origin", "https://evil.example")], true),
+        ] {
+            assert_eq!(
+                cookies.is_form_from_elsewhere(&headers(lines)),
+                elsewhere,
+                "{lines:?}"
+            );
         }
     }
 }

@@ -176,7 +176,7 @@ impl AuthLimits {
 
 fn too_many_letters(seconds: u64) -> ServiceError {
     Code::RateLimited
-        .with("Too many letters were asked for: try again later.")
+        .with("Too many messages were requested: try again later.")
         .retry_after_s(seconds)
 }
 

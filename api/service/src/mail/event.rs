@@ -6,7 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mail_parser::{Addr, Address, MimeHeaders};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -46,8 +47,17 @@ struct Attachment<'m> {
     content: String,
 }
 
-/// The event of a message. `None`: it can't be written as JSON.
+/// The event of a message, with attachments in base64. `None`: it can't be written as JSON.
 pub(super) fn of_message(parts: &Parts<'_>) -> Option<Box<RawValue>> {
+    to_raw_value(&event(parts, parts.attachments().map(attachment).collect())).ok()
+}
+
+/// The event of a message, to which its attachments are still to be added.
+pub(super) fn without_attachments(parts: &Parts<'_>) -> Option<Value> {
+    serde_json::to_value(event(parts, Vec::new())).ok()
+}
+
+fn event<'m>(parts: &'m Parts<'_>, attachments: Vec<Attachment<'m>>) -> Event<'m> {
     let message = &parts.header;
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in message.headers_raw() {
@@ -60,7 +70,7 @@ pub(super) fn of_message(parts: &Parts<'_>) -> Option<Box<RawValue>> {
             })
             .or_insert_with(|| value.to_owned());
     }
-    let event = Event {
+    Event {
         from: mailboxes(message.from()).into_iter().next(),
         to: mailboxes(message.to()),
         cc: mailboxes(message.cc()),
@@ -71,9 +81,8 @@ pub(super) fn of_message(parts: &Parts<'_>) -> Option<Box<RawValue>> {
         text: parts.text(),
         html: parts.html(),
         headers,
-        attachments: parts.attachments().map(attachment).collect(),
-    };
-    serde_json::value::to_raw_value(&event).ok()
+        attachments,
+    }
 }
 
 fn mailboxes<'m>(addresses: Option<&'m Address<'_>>) -> Vec<Mailbox<'m>> {
@@ -91,18 +100,34 @@ fn mailboxes<'m>(addresses: Option<&'m Address<'_>>) -> Vec<Mailbox<'m>> {
 }
 
 fn attachment<'m>(part: &'m Part<'_>) -> Attachment<'m> {
+    let about = about(part);
+    Attachment {
+        filename: about.filename,
+        content_type: about.content_type,
+        content_id: about.content_id,
+        size: part.contents().len(),
+        content: STANDARD.encode(part.contents()),
+    }
+}
+
+/// What an attachment says of itself.
+pub(super) struct About<'m> {
+    pub filename: Option<&'m str>,
+    pub content_type: String,
+    pub content_id: Option<&'m str>,
+}
+
+pub(super) fn about<'m>(part: &'m Part<'_>) -> About<'m> {
     let header = part.header.as_ref();
     let content_type = header.and_then(|header| header.content_type());
     let content_type = content_type.map(|kind| match kind.subtype() {
         Some(subtype) => format!("{}/{subtype}", kind.ctype()),
         None => kind.ctype().to_owned(),
     });
-    Attachment {
+    About {
         filename: header.and_then(|header| header.attachment_name()),
         content_type: content_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
         content_id: header.and_then(|header| header.content_id()),
-        size: part.contents().len(),
-        content: STANDARD.encode(part.contents()),
     }
 }
 

@@ -278,6 +278,10 @@ async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> 
             Ok(Delivery::Inactive | Delivery::Unknown) => {
                 return "450 4.2.1 No deployment of the pattern is active".into();
             }
+            // An attachment that may not be stored, now or later.
+            Err(error) if error.code() == Code::PayloadTooLarge => {
+                return format!("552 5.3.4 {}", error.message()).into();
+            }
             Err(error) => {
                 tracing::warn!("Can't accept a message now: {}", chain(&error));
                 return "451 4.3.0 Try again later".into();

@@ -5,7 +5,7 @@ use heddle_catalogue::Start;
 use heddle_compiler::compare::NODES_MAX;
 use heddle_compiler::text;
 use heddle_model::signature::Scheme;
-use heddle_model::webhook::FORM_MARK;
+use heddle_model::webhook::{CHAT_MARK, FORM_MARK};
 use heddle_store::endpoints::{HOOKS_MAX, HookKind, HookNode};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -34,7 +34,10 @@ fn hook(node: &RawValue) -> Option<HookNode> {
     let [id, node_type, data] = text::pick(node.get(), ["id", "type", "data"])?;
     let node_type = text::string(node_type?)?;
     let start = Start::of_type(&node_type);
-    if !matches!(start, Some(Start::Webhook | Start::Form | Start::Email)) {
+    if !matches!(
+        start,
+        Some(Start::Webhook | Start::Form | Start::Chat | Start::Email)
+    ) {
         return None;
     }
     let node_id = text::string(id?).filter(|id| is_node_id(id))?;
@@ -53,6 +56,10 @@ fn hook(node: &RawValue) -> Option<HookNode> {
         Some(Start::Form) => HookKind::Webhook {
             scheme: Scheme::Open,
             parameters: json!({ FORM_MARK: true }).to_string(),
+        },
+        Some(Start::Chat) => HookKind::Webhook {
+            scheme: Scheme::Open,
+            parameters: json!({ CHAT_MARK: true }).to_string(),
         },
         _ => HookKind::Email,
     };
@@ -76,7 +83,7 @@ fn further(parameters: &RawValue) -> String {
     let said = |name: &str| {
         !matches!(
             name,
-            "alias" | "scheme" | "responseMode" | "timeoutMs" | FORM_MARK
+            "alias" | "scheme" | "responseMode" | "timeoutMs" | FORM_MARK | CHAT_MARK
         )
     };
     if !read.keys().any(|name| said(name)) {

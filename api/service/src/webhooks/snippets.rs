@@ -1,12 +1,16 @@
 //! Code snippets that send a request that a webhook takes, using only what comes with each language.
 
+mod sample;
+
 use super::jwt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_model::clock::Timestamp;
 use heddle_model::signature::{Authentication, Digests, Scheme};
-use heddle_model::webhook::{BodyKind, Segment, Webhook};
+use heddle_model::webhook::{Segment, Webhook};
+use sample::Sample;
 use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::time::Duration;
@@ -16,19 +20,6 @@ use utoipa::ToSchema;
 const TOKEN_TTL: Duration = Duration::from_secs(60 * 60);
 /// What stands for a token that only its issuer can make.
 const TOKEN: &str = "A-TOKEN-OF-THE-ISSUER";
-
-/// Bodies of each kind, in the order in which they are preferred: what a webhook takes first is sent.
-const BODIES: [(BodyKind, &str, &str); 5] = [
-    (BodyKind::Json, "application/json", r#"{"hello":"world"}"#),
-    (BodyKind::Form, "application/x-www-form-urlencoded", "hello=world"),
-    (BodyKind::Text, "text/plain", "hello world"),
-    (
-        BodyKind::Multipart,
-        "multipart/form-data; boundary=boundary",
-        "--boundary\r\nContent-Disposition: form-data; name=\"hello\"\r\n\r\nworld\r\n--boundary--",
-    ),
-    (BodyKind::Binary, "application/octet-stream", "hello world"),
-];
 
 /// A signed request in several languages.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -44,9 +35,10 @@ pub struct Snippets {
 }
 
 impl Snippets {
-    /// For an endpoint with this address. What is sent has a token, if at all, that is good for an hour.
-    pub fn new(url: &str, webhook: &Webhook, secret: &str, now: Timestamp) -> Self {
-        let recipe = Recipe::new(url, webhook, secret, now);
+    /// For an endpoint with this address. `given` is what the body says, as far as one of the kind that the webhook takes can say
+    /// it. What is sent has a token, if at all, that is good for an hour.
+    pub fn new(url: &str, webhook: &Webhook, secret: &str, given: Option<&Value>, now: Timestamp) -> Self {
+        let recipe = Recipe::new(url, webhook, secret, given, now);
         Snippets {
             curl: recipe.curl(secret),
             python: recipe.python(secret),
@@ -70,8 +62,7 @@ enum Part {
 struct Recipe {
     url: String,
     method: &'static str,
-    /// Content type and text.
-    body: Option<(&'static str, &'static str)>,
+    body: Option<Sample>,
     /// What is signed, before the body if that is signed.
     signed: Vec<Part>,
     signs_body: bool,
@@ -83,16 +74,15 @@ struct Recipe {
 }
 
 impl Recipe {
-    fn new(url: &str, webhook: &Webhook, secret: &str, now: Timestamp) -> Self {
+    fn new(url: &str, webhook: &Webhook, secret: &str, given: Option<&Value>, now: Timestamp) -> Self {
         let (method, has_body) = method(webhook);
-        let body = BODIES.into_iter().find(|(kind, ..)| webhook.accept.has(*kind));
-        let body = body.filter(|_| has_body);
+        let body = Sample::new(webhook, given).filter(|_| has_body);
         let authentication = &webhook.authentication;
         let scheme = authentication.scheme;
         let mut recipe = Recipe {
             url: url.to_owned(),
             method,
-            body: body.map(|(_, content_type, text)| (content_type, text)),
+            body,
             signed: Vec::new(),
             signs_body: scheme != Scheme::Twilio,
             headers: Vec::new(),
@@ -167,14 +157,14 @@ impl Recipe {
 
     /// Twilio signs the address with a form's fields; of another body, the address has the hash.
     fn sign_as_twilio(&mut self) {
-        let fields = match self.body {
-            Some(("application/x-www-form-urlencoded", _)) => "helloworld",
-            Some((_, body)) => {
-                let hash = hex::encode(Sha256::digest(body));
+        let fields = match &self.body {
+            Some(body) if body.is_form() => body.fields_in_order(),
+            Some(body) => {
+                let hash = hex::encode(Sha256::digest(&body.text));
                 self.url.push_str(&format!("?bodySHA256={hash}"));
-                ""
+                String::new()
             }
-            None => "",
+            None => String::new(),
         };
         self.signed = vec![Part::Text(format!("{}{fields}", self.url))];
     }
@@ -231,7 +221,7 @@ impl Recipe {
         if self.needs_secret() {
             let _ = writeln!(code, "secret={}", shell(secret));
         }
-        if let Some((_, body)) = self.body {
+        if let Some(Sample { text: body, .. }) = &self.body {
             let _ = match body.contains('\r') {
                 true => writeln!(
                     code,
@@ -274,7 +264,7 @@ impl Recipe {
             method => format!("-X {method}"),
         };
         let _ = write!(code, "curl -sS {method} \"$url\"");
-        if let Some((content_type, _)) = self.body {
+        if let Some(Sample { content_type, .. }) = &self.body {
             let _ = write!(code, " \\\n  -H 'Content-Type: {content_type}'");
         }
         for (name, parts) in &self.headers {
@@ -308,8 +298,8 @@ impl Recipe {
         if self.needs_secret() {
             let _ = writeln!(code, "secret = {}", json(secret));
         }
-        let _ = match self.body {
-            Some((_, body)) => writeln!(code, "body = b{}", in_single_quotes(body)),
+        let _ = match &self.body {
+            Some(body) => writeln!(code, "body = b{}", in_single_quotes(&body.text)),
             None => writeln!(code, "body = None"),
         };
         if self.uses(&Part::Seconds) {
@@ -340,7 +330,7 @@ impl Recipe {
             "request = urllib.request.Request(url, data=body, method=\"{}\", headers={{",
             self.method
         );
-        if let Some((content_type, _)) = self.body {
+        if let Some(Sample { content_type, .. }) = &self.body {
             let _ = writeln!(code, "    \"Content-Type\": \"{content_type}\",");
         }
         for (name, parts) in &self.headers {
@@ -369,8 +359,8 @@ impl Recipe {
         if self.needs_secret() {
             let _ = writeln!(code, "  const secret = {};", json(secret));
         }
-        if let Some((_, body)) = self.body {
-            let _ = writeln!(code, "  const body = {};", in_single_quotes(body));
+        if let Some(body) = &self.body {
+            let _ = writeln!(code, "  const body = {};", in_single_quotes(&body.text));
         }
         if self.uses(&Part::Seconds) {
             code.push_str("  const timestamp = String(Math.floor(Date.now() / 1000));\n");
@@ -397,7 +387,7 @@ impl Recipe {
             "  const response = await fetch(url, {{\n    method: \"{}\",\n    headers: {{",
             self.method
         );
-        if let Some((content_type, _)) = self.body {
+        if let Some(Sample { content_type, .. }) = &self.body {
             let _ = writeln!(code, "      \"Content-Type\": \"{content_type}\",");
         }
         for (name, parts) in &self.headers {
@@ -418,8 +408,8 @@ impl Recipe {
         if self.needs_secret() {
             let _ = writeln!(code, "$secret = {}", power_shell(secret));
         }
-        if let Some((_, body)) = self.body {
-            let lines: Vec<String> = body.split("\r\n").map(power_shell).collect();
+        if let Some(body) = &self.body {
+            let lines: Vec<String> = body.text.split("\r\n").map(power_shell).collect();
             let _ = writeln!(code, "$body = {}", lines.join(" + \"`r`n\" + "));
         }
         if self.uses(&Part::Seconds) {
@@ -451,8 +441,8 @@ impl Recipe {
         for (name, parts) in &self.headers {
             let _ = writeln!(code, "  {} = {}", power_shell(name), written(parts));
         }
-        let body = match self.body {
-            Some((content_type, _)) => format!(" -Body $body -ContentType '{content_type}'"),
+        let body = match &self.body {
+            Some(Sample { content_type, .. }) => format!(" -Body $body -ContentType '{content_type}'"),
             None => String::new(),
         };
         let _ = writeln!(
@@ -467,7 +457,7 @@ impl Recipe {
 /// The method to send by, and whether its requests have a body.
 fn method(webhook: &Webhook) -> (&'static str, bool) {
     // What its fields are, the page says.
-    if webhook.form.is_some() {
+    if webhook.form.is_some() || webhook.chat.is_some() {
         return ("GET", false);
     }
     let with_body = ["POST", "PUT", "PATCH"]
@@ -521,7 +511,7 @@ fn shell(text: &str) -> String {
 
 /// A literal of Python and JavaScript.
 fn json(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    Value::from(text).to_string()
 }
 
 /// A literal of PowerShell, which takes typographic quotes for quotes too.

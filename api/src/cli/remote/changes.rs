@@ -1,16 +1,19 @@
 //! `heddle status`, `diff`, `pull` and `push`.
 
 use super::{opened, pattern_name};
+use crate::cli::case;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
+use crate::cli::schema;
 use crate::cli::serve;
 use clap::Args;
 use heddle_remote::change::{Change, changes};
 use heddle_remote::directory::Directory;
 use heddle_remote::document::Document;
 use heddle_remote::merge::{Conflict, Prefer};
-use heddle_remote::server::Server;
+use heddle_remote::server::{Server, plain};
 use heddle_remote::sync::{self, Done, Pattern, PushOptions, Since};
+use heddle_remote::test_files::{self, Test};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -20,7 +23,7 @@ const SHOWN_MAX: usize = 200;
 /// Flags of `heddle status`.
 #[derive(Args, Debug)]
 pub struct StatusArgs {
-    /// Print JSON: [{pattern, here, there}], each of same, changed, new and gone.
+    /// Print JSON: [{pattern, test?, here, there}], each of same, changed, new and gone.
     #[arg(long)]
     pub json: bool,
 }
@@ -73,21 +76,36 @@ pub struct PushArgs {
 /// Says what has changed on either side.
 pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
-    let all = serve::wait(sync::patterns(&directory, &server))??;
+    let (all, cases) = serve::wait(async {
+        let all = sync::patterns(&directory, &server).await?;
+        Ok::<_, Failure>((all, test_files::all(&directory, &server).await?))
+    })??;
     if args.json {
-        let all: Vec<Value> = all
+        let patterns = all
             .iter()
-            .map(|pattern| json!({"pattern": pattern.name, "here": word(pattern.here), "there": word(pattern.there)}))
-            .collect();
+            .map(|pattern| json!({"pattern": pattern.name, "here": word(pattern.here), "there": word(pattern.there)}));
+        let cases = cases.iter().map(|test| {
+            let (here, there) = (word(test.here), word(test.there));
+            json!({"pattern": test.pattern, "test": test.file, "here": here, "there": there})
+        });
+        let all: Vec<Value> = patterns.chain(cases).collect();
         output::result(&Value::from(all).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let differing: Vec<&Pattern> = all.iter().filter(|pattern| !pattern.is_in_step()).collect();
-    for pattern in &differing {
-        output::result(&format!("{:44} {}", pattern.name, told(pattern)))?;
+    let patterns = all.iter().filter(|pattern| !pattern.is_in_step());
+    let patterns = patterns.map(|pattern| (pattern.name.clone(), pattern.here, pattern.there));
+    let differing = cases.iter().filter(|test| !test.is_in_step());
+    let differing = differing.map(|test| (test.place(), test.here, test.there));
+    let differing: Vec<(String, Since, Since)> = patterns.chain(differing).collect();
+    for (name, here, there) in &differing {
+        output::result(&format!("{name:44} {}", told(*here, *there)))?;
     }
     if differing.is_empty() {
-        output::note(&format!("{} patterns, all as on the server", all.len()));
+        output::note(&format!(
+            "{} patterns and {} tests, all as on the server",
+            all.len(),
+            cases.len()
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -101,12 +119,13 @@ fn word(since: Since) -> &'static str {
     }
 }
 
-fn told(pattern: &Pattern) -> &'static str {
-    match (pattern.here, pattern.there) {
+fn told(here: Since, there: Since) -> &'static str {
+    match (here, there) {
         (Since::Same, Since::Same) => "as on the server",
         (Since::Changed, Since::Same) => "changed here: push",
         (Since::Same, Since::Changed) => "changed on the server: pull",
         (Since::Changed, Since::Changed) => "changed here and on the server: pull merges, then push",
+        (Since::New, Since::New) => "new here and on the server: pull merges, then push",
         (Since::New, _) => "new here: push",
         (_, Since::New) => "new on the server: pull",
         (Since::Gone, Since::Same) => "removed here: push --delete",
@@ -135,6 +154,13 @@ fn selected(all: Vec<Pattern>, names: &[String]) -> Result<Vec<Pattern>, Failure
         .into_iter()
         .filter(|pattern| names.contains(&pattern.name.as_str()))
         .collect())
+}
+
+/// The tests of the patterns that are named, or all.
+fn selected_tests(all: Vec<Test>, names: &[String]) -> Vec<Test> {
+    let names: Vec<&str> = names.iter().map(|name| pattern_name(name)).collect();
+    let is_wanted = |test: &Test| names.is_empty() || names.contains(&test.pattern.as_str());
+    all.into_iter().filter(is_wanted).collect()
 }
 
 /// Prints what has changed since both sides were in step, by node.
@@ -200,6 +226,7 @@ pub fn pull(args: &PullArgs) -> Result<ExitCode, Failure> {
     // What was done is in step, also if something else has failed.
     if !args.dry_run {
         directory.save()?;
+        schema::keep(&directory);
     }
     Ok(match whole? {
         true => ExitCode::SUCCESS,
@@ -216,6 +243,7 @@ async fn pull_all(
     let all = sync::patterns(directory, server).await?;
     let mut is_whole = true;
     let mut count = 0;
+    let mut left = Vec::new();
     for mut pattern in selected(all, &args.patterns)? {
         let Some(done) = sync::pull(directory, server, &mut pattern, prefer, args.dry_run).await? else {
             continue;
@@ -223,6 +251,21 @@ async fn pull_all(
         count += 1;
         is_whole &= !matches!(done, Done::Left(_) | Done::Conflicts(_));
         output::result(&report(&pattern.name, &done))?;
+        if matches!(done, Done::Left(_)) {
+            left.push(pattern.name);
+        }
+    }
+    for test in selected_tests(test_files::all(directory, server).await?, &args.patterns) {
+        // With a pattern that is left as it is, its tests are: the server has none only because the pattern is gone there.
+        if left.contains(&test.pattern) {
+            continue;
+        }
+        let Some(done) = test_files::pull(directory, &test, prefer, args.dry_run)? else {
+            continue;
+        };
+        count += 1;
+        is_whole &= !matches!(done, Done::Left(_) | Done::Conflicts(_));
+        output::result(&report(&test.place(), &done))?;
     }
     if count == 0 {
         output::note("nothing has changed on the server");
@@ -261,6 +304,12 @@ async fn push_all(
             obstacles.push(format!("  {}: {why}", pattern.name));
         }
     }
+    let cases = selected_tests(test_files::all(directory, server).await?, names);
+    for test in &cases {
+        if let Some(why) = test_files::obstacle(directory, test, options).or_else(|| wrong(test)) {
+            obstacles.push(format!("  {}: {why}", test.place()));
+        }
+    }
     if !obstacles.is_empty() {
         let message = format!("nothing was pushed:\n{}", obstacles.join("\n"));
         return Err(Failure::new(Exit::Failed, "REFUSED", message));
@@ -277,10 +326,43 @@ async fn push_all(
             ));
         }
     }
+    count += push_tests(directory, server, &cases, options).await?;
     if count == 0 {
         output::note("nothing has changed here");
     }
     Ok(())
+}
+
+/// How many were pushed.
+async fn push_tests(
+    directory: &mut Directory,
+    server: &Server,
+    cases: &[Test],
+    options: PushOptions<'_>,
+) -> Result<usize, Failure> {
+    let mut count = 0;
+    for test in cases {
+        // Its pattern would be made first.
+        if options.dry_run && !directory.locked.contains_key(&test.pattern) {
+            output::result(&report(&test.place(), &Done::Created))?;
+            count += 1;
+        } else if let Some(done) = test_files::push(directory, server, test, options).await? {
+            count += 1;
+            output::result(&report(&test.place(), &done))?;
+        } else if test.here == Since::Gone && test.there == Since::Same {
+            output::note(&format!(
+                "{}: removed here, and still on the server: --delete deletes it",
+                test.place()
+            ));
+        }
+    }
+    Ok(count)
+}
+
+/// What the server would refuse of a test that is new or changed here.
+fn wrong(test: &Test) -> Option<String> {
+    let ours = test.ours.as_ref().filter(|_| test.here != Since::Same)?;
+    case::checked(ours.clone()).err()
 }
 
 fn report(name: &str, done: &Done) -> String {
@@ -291,6 +373,7 @@ fn report(name: &str, done: &Done) -> String {
         Done::Removed => format!("{name}: removed, as on the server"),
         Done::Created => format!("{name}: created"),
         Done::Pushed(version) => format!("{name}: version {version}"),
+        Done::Stored => format!("{name}: stored"),
         Done::Deleted => format!("{name}: deleted on the server"),
         Done::Left(why) => format!("{name}: left as it is: {why}"),
         Done::Conflicts(conflicts) => {
@@ -307,7 +390,7 @@ fn conflict(conflict: &Conflict) -> String {
     let shown = |value: &Option<Value>| {
         let text = value
             .as_ref()
-            .map_or_else(|| "nothing".to_owned(), Value::to_string);
+            .map_or_else(|| "nothing".to_owned(), |value| plain(&value.to_string()));
         match text.char_indices().nth(SHOWN_MAX) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
@@ -315,7 +398,7 @@ fn conflict(conflict: &Conflict) -> String {
     };
     format!(
         "  {}\n    here:          {}\n    on the server: {}",
-        heddle_remote::server::plain(&conflict.place),
+        plain(&conflict.place),
         shown(&conflict.ours),
         shown(&conflict.theirs)
     )

@@ -54,7 +54,7 @@ pub struct PromoteArgs {
 pub struct RunsArgs {
     /// The pattern, by its directory's name; default: all of the workspace.
     pattern: Option<String>,
-    /// Only those with this status, such as failed.
+    /// Only those with this status: running, success, failure, dead_letter.
     #[arg(long)]
     status: Option<String>,
     /// How many, the newest first.
@@ -93,11 +93,11 @@ pub struct OpenArgs {
 }
 
 /// The id of a pattern that both sides know.
-fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str, Failure> {
+pub(super) fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str, Failure> {
     let name = pattern_name(name);
     let locked = directory.locked.get(name).ok_or_else(|| {
         Failure::usage(format!(
-            "`{name}` is no pattern that was pushed or pulled: `heddle status` lists what differs"
+            "`{name}` has not been pushed or pulled yet: `heddle status` lists what differs"
         ))
     })?;
     Ok(&locked.id)
@@ -264,8 +264,9 @@ fn run_line(run: &Value) -> String {
         None => String::new(),
     };
     format!(
-        "{}  {:10} {:>9}  {}{error}",
+        "{}  {}  {:10} {:>9}  {}{error}",
         text("startedAt"),
+        text("id"),
         text("status"),
         took,
         text("patternName")

@@ -131,10 +131,7 @@ impl<'a> Archive<'a> {
             return Err(self.wrong(format!("it ends within part {}", head.part)));
         }
         if hex::encode(Sha256::digest(bytes)) != head.sha256 {
-            return Err(self.wrong(format!(
-                "part {} is damaged: its SHA-256 is another one",
-                head.part
-            )));
+            return Err(self.wrong(format!("part {} is damaged: its SHA-256 differs", head.part)));
         }
         Ok((head, part))
     }

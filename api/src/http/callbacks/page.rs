@@ -18,6 +18,11 @@ const TEXT_CHARS_MAX: usize = 10_000;
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
+/// For pages that patterns make: without an origin and without scripts, and what is filled in goes to the service alone. Nothing is
+/// loaded from elsewhere: together with a referrer policy in the page, that would tell others the address, which is the credential.
+const POLICY_OF_PATTERNS: &str = "sandbox allow-forms allow-popups; default-src 'none'; style-src 'unsafe-inline'; \
+                                  img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
 /// Whether whoever asks shows pages.
 pub fn is_browser(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
@@ -42,6 +47,15 @@ pub fn question(query: Option<&str>) -> Response {
          <form method=\"post\"><button>Confirm</button></form>"
     );
     page(Response::new(Body::empty()), "Send this answer?", &body)
+}
+
+/// A page that the pattern has made.
+pub fn of_pattern(html: String) -> Response {
+    pages::put_html(
+        Response::new(Body::empty()),
+        html,
+        HeaderValue::from_static(POLICY_OF_PATTERNS),
+    )
 }
 
 /// Says that the answer was taken, and what the pattern says to it.

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, PatternId, RunId, UserId};
 use heddle_model::status::{DeploymentStatus, RunStatus};
-use heddle_store::deployments::{self, ListedRow};
+use heddle_store::deployments::{self, ListedRow, RecentRow};
 use heddle_store::patterns::{self as rows, Filter, Order, PatternRow, Place, Sort, SortedAt};
 use heddle_store::{Db, StoreError};
 use serde::{Deserialize, Serialize};
@@ -93,11 +93,13 @@ struct PatternDeployment {
     triggers: Vec<Trigger>,
     /// Null before the first run.
     last_run: Option<LatestRun>,
+    /// The newest runs, newest first, at most 12.
+    recent_runs: Vec<LatestRun>,
     /// Why it failed.
     error_message: Option<String>,
 }
 
-/// The newest run of a deployment.
+/// A run of a deployment, in short.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct LatestRun {
@@ -119,6 +121,17 @@ impl LatestRun {
     }
 }
 
+impl From<RecentRow> for LatestRun {
+    fn from(row: RecentRow) -> Self {
+        LatestRun {
+            id: row.id,
+            status: row.status,
+            started_at: row.started_at,
+            duration_ms: row.duration_ms,
+        }
+    }
+}
+
 impl TryFrom<ListedRow> for PatternDeployment {
     type Error = StoreError;
 
@@ -130,6 +143,7 @@ impl TryFrom<ListedRow> for PatternDeployment {
             version_number: row.version_number,
             triggers: triggers(row.id, &row.triggers)?,
             last_run,
+            recent_runs: Vec::new(),
             error_message: row.error_message,
         })
     }
@@ -148,13 +162,24 @@ async fn with_overviews(
     let deployed = deployments::list_of_patterns(db, &caller.scope, &ids).await?;
     let mut deployed: HashMap<PatternId, ListedRow> =
         deployed.into_iter().map(|row| (row.pattern_id, row)).collect();
+    let shown: Vec<DeploymentId> = deployed.values().map(|row| row.id).collect();
+    let mut recent: HashMap<DeploymentId, Vec<LatestRun>> = HashMap::new();
+    for run in deployments::recent_runs(db, &shown).await? {
+        recent.entry(run.deployment_id).or_default().push(run.into());
+    }
     let mut summaries = Vec::with_capacity(page.len());
     for row in page {
         let (id, owner, version_number) = (row.id, row.owner_id, row.version_number);
         let listed = listed.remove(&id);
         let starred = listed.as_ref().is_some_and(|listed| listed.is_starred);
         let (first_name, last_name) = listed.map_or((None, None), |row| (row.first_name, row.last_name));
-        let deployment = deployed.remove(&id).map(PatternDeployment::try_from);
+        let mut deployment = deployed
+            .remove(&id)
+            .map(PatternDeployment::try_from)
+            .transpose()?;
+        if let Some(deployment) = &mut deployment {
+            deployment.recent_runs = recent.remove(&deployment.id).unwrap_or_default();
+        }
         let mut summary = PatternSummary::from(row);
         summary.overview = Some(PatternOverview {
             owner: PatternOwner {
@@ -164,7 +189,7 @@ async fn with_overviews(
             },
             version_number,
             starred,
-            deployment: deployment.transpose()?,
+            deployment,
         });
         summaries.push(summary);
     }

@@ -61,8 +61,8 @@ pub enum Checked {
     Active,
     /// A question, and it is not, or there is none.
     Inactive,
-    /// Somebody opens a form.
-    Form(Box<Admitted>),
+    /// Somebody opens the page of a form or a chat.
+    Page(Box<Admitted>),
 }
 
 /// What a GET or HEAD is to this webhook.
@@ -70,8 +70,8 @@ pub async fn check(app: &App, webhook_id: &str, parts: &Parts) -> Result<Checked
     let (_, Some(admitted)) = find(app, webhook_id).await? else {
         return Ok(Checked::Inactive);
     };
-    if admitted.webhook().form.is_some() {
-        return Ok(Checked::Form(Box::new(admitted)));
+    if admitted.webhook().form.is_some() || admitted.webhook().chat.is_some() {
+        return Ok(Checked::Page(Box::new(admitted)));
     }
     let (webhook, below) = (admitted.webhook(), path::below(parts.uri.path()));
     let is_there = below.is_none() || path::params(&webhook.path, below).is_some();
@@ -124,7 +124,7 @@ pub fn fit(
 ) -> Result<Option<BodyKind>, (WebhookStatus, ApiError)> {
     let webhook = admitted.webhook();
     if !webhook.lets_in(address.0) {
-        let error = Code::Forbidden.with("This webhook takes no requests from your address.");
+        let error = Code::Forbidden.with("This webhook does not accept requests from your address.");
         return Err((WebhookStatus::SignatureInvalid, error.into()));
     }
     if path::params(&webhook.path, path::below(parts.uri.path())).is_none() {

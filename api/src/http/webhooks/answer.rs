@@ -97,6 +97,12 @@ pub(super) fn end_of_run(run: RunId, ended: &Ended, with_details: bool) -> serde
     json!({"status": "failed", "runId": run, "error": error})
 }
 
+/// The answer to an event that has had its run.
+pub(super) fn duplicate(run: RunId) -> Response {
+    let message = "An event with this idempotency key has already been accepted.";
+    Json(json!({"status": "duplicate", "message": message, "runId": run})).into_response()
+}
+
 fn failed(run: RunId, code: &str, message: &str) -> Response {
     let error = json!({"code": code, "message": message, "nodeId": null});
     let body = json!({"status": "failed", "runId": run, "error": error});

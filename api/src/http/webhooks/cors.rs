@@ -66,7 +66,9 @@ pub(super) async fn allow(
     headers.append(VARY, HeaderValue::from_static("origin"));
     if may {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        if let Ok(exposed) = HeaderValue::from_str(&format!("{},retry-after,x-run-id", REQUEST_ID.as_str())) {
+        // By the session's id a page goes on with its conversation.
+        let exposed = format!("{},retry-after,x-run-id,x-session-id", REQUEST_ID.as_str());
+        if let Ok(exposed) = HeaderValue::from_str(&exposed) {
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         }
     }

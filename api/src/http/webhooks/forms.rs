@@ -44,8 +44,8 @@ pub(super) fn show(app: &App, ip: ClientIp, admitted: &Admitted, form: &Form, pa
     page::form(form, leads_away(admitted, form), (&token, &filled), &[])
 }
 
-/// Whether this person is shown the form now.
-fn is_open(ip: ClientIp, admitted: &Admitted, parts: &Parts) -> Result<(), ApiError> {
+/// Whether this person is shown the page now.
+pub(super) fn is_open(ip: ClientIp, admitted: &Admitted, parts: &Parts) -> Result<(), ApiError> {
     let refused = |code: Code| Err(code.into());
     if path::below(parts.uri.path()).is_some() {
         return refused(Code::NotFound);
@@ -118,11 +118,11 @@ pub(super) async fn submit(
     }
 }
 
-fn new_token() -> String {
+pub(super) fn new_token() -> String {
     hex::encode(entropy::random::<[u8; 16]>())
 }
 
-fn is_token(token: &str) -> bool {
+pub(super) fn is_token(token: &str) -> bool {
     (1..=TOKEN_CHARS_MAX).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 

@@ -2,7 +2,9 @@
 //! [`deliver`] does the rest. Both write a line to the webhook log.
 
 use super::admission::{Admitted, find, fit, limit};
-use super::answer::not_allowed;
+use super::answer::{duplicate, not_allowed};
+use super::chats;
+use super::chats::turn::Turn;
 use super::forms;
 use super::path;
 use super::waiting::wait;
@@ -23,7 +25,7 @@ use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
 use heddle_model::shown::{is_credential, shown};
 use heddle_model::signature::{self, Authentication, Incoming, Scheme};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
-use heddle_model::webhook::WhenPaused;
+use heddle_model::webhook::{Webhook, WhenPaused};
 use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
 use heddle_service::webhooks::{body, jwt};
@@ -50,11 +52,30 @@ pub struct Arrival {
     webhook_id: String,
     pub(super) ip: ClientIp,
     /// Whether the answer is a page for a person.
-    is_of_form: bool,
+    page: Option<PageOf>,
+    /// The message of a chat, which is answered by that.
+    pub(super) turn: Option<Turn>,
     user_agent: Option<String>,
     request_id: String,
     content_length: i64,
     pub(super) at: Timestamp,
+}
+
+/// Whose page answers.
+enum PageOf {
+    Form,
+    Chat,
+}
+
+impl PageOf {
+    /// That of a request to this webhook; none for programs.
+    fn request(webhook: &Webhook, headers: &HeaderMap) -> Option<Self> {
+        match (&webhook.form, &webhook.chat) {
+            (Some(_), _) => Some(PageOf::Form),
+            (None, Some(_)) => chats::turn::is_by_page(headers).then_some(PageOf::Chat),
+            (None, None) => None,
+        }
+    }
 }
 
 impl Arrival {
@@ -65,7 +86,8 @@ impl Arrival {
         Arrival {
             webhook_id: loggable(webhook_id),
             ip,
-            is_of_form: false,
+            page: None,
+            turn: None,
             user_agent: text(USER_AGENT).as_deref().map(loggable),
             request_id,
             content_length: declared.unwrap_or_default(),
@@ -80,9 +102,10 @@ impl Arrival {
 
     /// A refusal as the sender reads it.
     fn told(&self, error: ApiError) -> Response {
-        match self.is_of_form {
-            true => forms::page::refusal(error),
-            false => error.into_response(),
+        match self.page {
+            Some(PageOf::Form) => forms::page::refusal(error),
+            Some(PageOf::Chat) => chats::page::refusal(error),
+            None => error.into_response(),
         }
     }
 
@@ -118,9 +141,9 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
         Err(error) => return Err(error.into_response()),
     };
     let endpoint = found.as_ref().map(|admitted| admitted.endpoint.id);
-    arrival.is_of_form = found
+    arrival.page = found
         .as_ref()
-        .is_some_and(|admitted| admitted.webhook().form.is_some());
+        .and_then(|admitted| PageOf::request(admitted.webhook(), &parts.headers));
     let limits = &app.webhooks.limits;
     let limited = limits.check_address(endpoint, arrival.ip.limit_key(), arrival.at);
     let Some(mut admitted) = found else {
@@ -306,23 +329,25 @@ pub(super) async fn accepted_as(
         Outcome::Refused(status, error) => return refuse(&app, arrival, pattern, status, error).await,
         Outcome::Run(ticket, waits) => {
             let run = ticket.run_id;
-            let response = match &form {
+            let response = match (&form, &arrival.turn) {
+                (_, Some(turn)) => turn.answered(&app, &admitted, ticket).await,
                 _ if waits => wait(&app, &admitted, ticket).await,
-                Some(form) => forms::page::sent(form),
-                None => accepted(run),
+                (Some(form), None) => forms::page::sent(form),
+                (None, None) => accepted(run),
             };
             (response, WebhookStatus::Accepted, Some(run), tap)
         }
         // It was closed a moment ago.
-        Outcome::Captured(_) if form.is_some() => {
+        Outcome::Captured(_) if form.is_some() || arrival.turn.is_some() => {
             let closed = Code::Unavailable.into();
             return refuse(&app, arrival, pattern, WebhookStatus::Inactive, closed).await;
         }
         Outcome::Captured(message) => (captured(message), WebhookStatus::Inactive, None, tap),
         Outcome::Duplicate(run) => {
-            let response = match form {
-                Some(_) => forms::page::sent_before(),
-                None => duplicate(run),
+            let response = match (&arrival.turn, form) {
+                (Some(turn), _) => turn.sent_before(run),
+                (None, Some(_)) => forms::page::sent_before(),
+                (None, None) => duplicate(run),
             };
             (response, WebhookStatus::Accepted, Some(run), None)
         }
@@ -516,14 +541,13 @@ fn captured(message: &str) -> Response {
         .into_response()
 }
 
-fn duplicate(run: RunId) -> Response {
-    let message = "An event with this idempotency key has already been accepted.";
-    Json(json!({"status": "duplicate", "message": message, "runId": run})).into_response()
-}
-
 /// What is signed besides the body comes first, so that a request that was overheard can't be sent again under another
 /// key; then the headers by which the scheme's senders name an event.
-fn idempotency_key(authentication: &Authentication, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+pub(super) fn idempotency_key(
+    authentication: &Authentication,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Option<String> {
     if let Some(id) = signature::signed_id(authentication, headers, body) {
         return Some(id);
     }

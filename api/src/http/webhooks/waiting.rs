@@ -10,19 +10,22 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use heddle_catalogue::Role;
 use heddle_execution::{ActiveDeployment, Answer, Ended, Ticket};
+use std::time::Duration;
+
+/// How long a sender waits at most.
+pub(super) fn patience(app: &App, admitted: &Admitted) -> Duration {
+    let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
+    of_node.unwrap_or(app.config.run_timeout)
+}
 
 /// The answer to a sender that waits for its run.
 pub(super) async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
     let run = ticket.run_id;
-    let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
-    let patience = of_node.unwrap_or(app.config.run_timeout);
+    let patience = patience(app, admitted);
     let answer = tokio::time::timeout(patience, ticket.answer()).await;
     let ended = match answer {
         Ok(Ok(Answer::Begun(begun, ticket))) => {
-            let (deployment, webhook) = (admitted.deployment.clone(), admitted.deployed());
-            let always = webhook.is_some_and(|webhook| webhook.tells_errors);
-            let tells = move |ended: &Ended| always || is_authors(deployment.as_deref(), ended);
-            return streaming::respond(begun, (ticket, patience), tells);
+            return streaming::respond(begun, (ticket, patience), later_errors(admitted));
         }
         Ok(Ok(Answer::Whole(ended))) => Ok(Ok(ended)),
         Ok(Err(error)) => Ok(Err(error)),
@@ -52,9 +55,16 @@ pub(super) async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Resp
 
 /// Whether the sender is told what the error of a failed run says: if the trigger has it so, or if the words are those of the
 /// pattern's author.
-fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
+pub(super) fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
     let always = admitted.deployed().is_some_and(|webhook| webhook.tells_errors);
     always || is_authors(admitted.deployment.as_deref(), ended)
+}
+
+/// The same, of an end that is told later.
+pub(super) fn later_errors(admitted: &Admitted) -> impl Fn(&Ended) -> bool + Send + Sync + use<> {
+    let deployment = admitted.deployment.clone();
+    let always = admitted.deployed().is_some_and(|webhook| webhook.tells_errors);
+    move |ended| always || is_authors(deployment.as_deref(), ended)
 }
 
 /// Whether the words of a failure are those of the pattern's author.

@@ -1,6 +1,6 @@
 //! Values of an archive's rows as arguments of a statement: each is what its column holds, or refused. Knows nothing of ids.
 
-use super::parts::Kind;
+use super::part::Kind;
 use crate::db::Arg;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -3,7 +3,7 @@
 
 use super::ArchiveError;
 use super::adding::{Adding, Row};
-use super::parts::{Column, Kind, Of, Part};
+use super::part::{Column, Kind, Of, Part};
 use crate::accounts::email_key;
 use crate::db::{Db, sql};
 use crate::error::StoreError;

@@ -4,131 +4,7 @@
 use super::known_names::{
     is_deployment_status, is_outcome, is_phase, is_role, is_run_status, is_trigger, is_webhook_status,
 };
-
-/// What a part is read for, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Each {
-    Workspace,
-    Environment,
-    Pattern,
-    Deployment,
-}
-
-/// Where rows are of the workspace itself, for what refers to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Of {
-    Environment,
-    Connection,
-    Pattern,
-    Webhook,
-    Mailbox,
-    Deployment,
-    Schedule,
-    Run,
-}
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    /// The row's own id.
-    Id,
-    /// The id of a row that is there.
-    Within(Of),
-    /// The id of a row that is or was there, if any: one that is gone stays gone.
-    Was(Of),
-    /// An empty text, or the id of an environment that is or was there.
-    Slot,
-    /// An id of whatever, as history tells it.
-    Past,
-    /// The same, which may be a user's.
-    PastOrUser,
-    /// The workspace itself.
-    Workspace,
-    /// A user, or else who gets what belonged to people without an account.
-    Owner,
-    /// A user, as history tells it.
-    Author,
-    /// A user with an account; rows of others are left out.
-    Account,
-    /// The SHA-256 of a module.
-    Module,
-    /// Text of at most so many bytes, and whether it may be null.
-    Text(usize, bool),
-    /// The same as JSON.
-    Json(usize, bool),
-    /// An entry of a journal, as it is stored.
-    Entry,
-    /// The same as one of few names.
-    Name(fn(&str) -> bool),
-    /// An address that is unique everywhere.
-    Address(Of),
-    /// A number or time.
-    Int,
-    /// The same, or null.
-    MaybeInt,
-    /// A number that is not negative.
-    Size,
-    Bool,
-    /// `workspace/<id>`.
-    ScopeOfWorkspace,
-    /// `pattern/<id>`, as `pattern_id` has it.
-    ScopeOfPattern,
-}
-
-impl Kind {
-    /// Whether it can be long.
-    pub const fn is_text(self) -> bool {
-        matches!(self, Kind::Text(..) | Kind::Json(..) | Kind::Entry)
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
-    pub name: &'static str,
-    pub kind: Kind,
-}
-
-/// What a secret's ciphertext is bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sealed {
-    Connection,
-    Secret,
-    Endpoint,
-}
-
-impl Sealed {
-    /// Columns of the data key and of the ciphertext.
-    pub const fn columns(self) -> (&'static str, &'static str) {
-        match self {
-            Sealed::Connection | Sealed::Secret => ("data_key", "ciphertext"),
-            Sealed::Endpoint => ("secret_key_id", "secret"),
-        }
-    }
-}
-
-/// A column by which rows are ordered and pages begin.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Key {
-    pub column: &'static str,
-    pub is_number: bool,
-}
-
-/// Rows of a table.
-#[derive(Debug)]
-pub(super) struct Part {
-    /// Unique.
-    pub name: &'static str,
-    pub table: &'static str,
-    pub each: Each,
-    /// Tables and condition. The part's own is `t`, and each `?` is the id of what it is read for.
-    pub from: &'static str,
-    /// One to three.
-    pub keys: &'static [Key],
-    pub columns: &'static [Column],
-    pub sealed: Option<Sealed>,
-    /// Whether a copy that is beside the original gets them, too.
-    pub is_copied: bool,
-}
+use super::part::{Column, Each, Key, Kind, Of, Part, Sealed};
 
 macro_rules! columns {
     ($($name:ident $kind:expr),* $(,)?) => {
@@ -422,6 +298,20 @@ pub(super) static PARTS: &[Part] = &[
         columns![
             id Kind::Id, deployment_id Kind::Within(Of::Deployment), node_id NAME, cron NAME, timezone NAME, catch_up NAME,
             set_cron MAYBE, set_timezone MAYBE, next_due_at Kind::MaybeInt, held_due_at Kind::MaybeInt
+        ],
+    ),
+    part(
+        "polls",
+        "polls",
+        (
+            Each::Deployment,
+            "schedules s join polls t on t.schedule_id = s.id where s.deployment_id = ?",
+        ),
+        keys!["t.schedule_id"],
+        columns![
+            schedule_id Kind::Within(Of::Schedule), source NAME, cursor MAYBE, seen Kind::Text(LONG, false),
+            polled_at Kind::MaybeInt, things Kind::Size, failures Kind::Size, error_code MAYBE, error MAYBE,
+            version Kind::Size
         ],
     ),
     part(

@@ -1,7 +1,8 @@
 //! Reads a workspace's rows in pages of bounded size, part by part.
 
 use super::ArchiveError;
-use super::parts::{Column, Each, Key, Kind, MODULES, PARTS, Part, Sealed};
+use super::part::{Column, Each, Key, Kind, Part, Sealed};
+use super::parts::{MODULES, PARTS};
 use crate::db::{Arg, Db, Sql, sql};
 use crate::vault::{Sealed as Ciphertext, Vault};
 use heddle_model::ids::WorkspaceId;

@@ -4,9 +4,8 @@ use super::ArchiveError;
 use super::adding::{Adding, Row};
 use super::fields::arg;
 use super::lookups::{Known, account};
-use super::parts::{
-    Column, DEPLOYMENTS, JOURNALS, Kind, MODULES, Of, PARTS, PEOPLE, Part, RUNS, SCHEDULES, Sealed,
-};
+use super::part::{Column, Kind, Of, Part, Sealed};
+use super::parts::{DEPLOYMENTS, JOURNALS, MODULES, PARTS, PEOPLE, RUNS, SCHEDULES};
 use super::read::{MODULE, OPENED, aad};
 use super::report::Report;
 use crate::db::{Arg, Db, Sql, sql};

@@ -83,12 +83,3 @@ async fn who_waits_too_long_is_told() {
     drop(held);
     assert!(!would_wait(&shares, ann));
 }
-
-#[tokio::test]
-async fn users_who_read_nothing_any_more_are_forgotten() {
-    let shares = shares();
-    for _ in 0..3 * REMEMBERED_MAX {
-        drop(taken(&shares, UserId::new()).await);
-    }
-    assert!(shares.by_user.lock().unwrap().len() <= REMEMBERED_MAX);
-}

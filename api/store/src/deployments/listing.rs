@@ -4,7 +4,7 @@ use crate::{Db, Sql, Start, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
-use heddle_model::status::DeploymentStatus;
+use heddle_model::status::{DeploymentStatus, RunStatus};
 use sqlx::FromRow;
 
 /// A deployment in a list, with what its runs amount to.
@@ -48,6 +48,9 @@ pub struct ListedRow {
     /// How long it took.
     pub last_duration_ms: Option<i64>,
 }
+
+/// How many of a deployment's newest runs lists show.
+const RECENT_RUNS: i64 = 12;
 
 /// Deployments in a list, with this for the number of their runs.
 fn listed(total_runs: &'static str) -> Sql {
@@ -132,6 +135,47 @@ pub async fn list_of_patterns(
     let query = query.list_of_few_sizes(patterns.iter().copied());
     let order = " order by case when d.status = 'undeployed' then 0 else 1 end, d.slot desc";
     db.all(query.push(order)).await
+}
+
+/// A run among the newest of its deployment.
+#[derive(Clone, Debug, FromRow)]
+pub struct RecentRow {
+    /// What it is a run of.
+    pub deployment_id: DeploymentId,
+    /// UUIDv7, so that ids sort by time of creation.
+    pub id: RunId,
+    /// How it is going.
+    #[sqlx(try_from = "String")]
+    pub status: RunStatus,
+    /// When it started, or was accepted if it has not yet.
+    #[sqlx(try_from = "i64")]
+    pub started_at: Timestamp,
+    /// How long it took; `None`: it has not ended.
+    pub duration_ms: Option<i64>,
+}
+
+/// The newest runs of each of these deployments, at most `RECENT_RUNS`, newest first. The caller must be allowed to see them.
+pub async fn recent_runs(
+    db: &mut Db<'_>,
+    deployments: &[DeploymentId],
+) -> Result<Vec<RecentRow>, StoreError> {
+    if deployments.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = sql("select d.id as deployment_id, r.id, r.status,
+         coalesce(r.started_at, r.accepted_at) as started_at, r.duration_ms from deployments d cross join ");
+    // Each database reads no more of a deployment's runs than these only in its own way.
+    let query = match db.is_postgres() {
+        true => query.push("lateral (select * from runs n where n.deployment_id = d.id order by n.accepted_at desc, n.id desc limit ?) r where true")
+            .bind(RECENT_RUNS),
+        false => query.push("runs r where r.id in (select n.id from runs n where n.deployment_id = d.id order by n.accepted_at desc, n.id desc limit ?)")
+            .bind(RECENT_RUNS),
+    };
+    let query = query
+        .push(" and d.id in ")
+        .list_of_few_sizes(deployments.iter().copied());
+    db.all(query.push(" order by r.accepted_at desc, r.id desc"))
+        .await
 }
 
 fn of_status(query: Sql, status: Option<DeploymentStatus>) -> Sql {

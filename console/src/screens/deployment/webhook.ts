@@ -19,9 +19,31 @@ const PROOFS: Readonly<Record<string, string>> = {
   none: 'Anyone who knows the address',
 };
 
-/** The name of a webhook's or a form's card; one that has no other name is just that. */
-export function titleOf(alias: string, isForm: boolean): string {
-  const kind = isForm ? 'Form' : 'Webhook';
+/** A page that people open at a webhook's address. */
+export type Page = 'form' | 'chat';
+
+const PAGES: Readonly<Record<Page, { kind: string; text: string; open: string }>> = {
+  form: {
+    kind: 'Form',
+    text: 'Whoever opens this address can fill in the form, which starts a run.',
+    open: 'Open the form',
+  },
+  chat: {
+    kind: 'Chat',
+    text: 'Whoever opens this address can write messages, each of which starts a run that answers it. Programs send them as JSON.',
+    open: 'Open the chat',
+  },
+};
+
+/** What is said of a page. */
+export const pageText = (page: Page): string => PAGES[page].text;
+
+/** What its link says. */
+export const pageLink = (page: Page): string => PAGES[page].open;
+
+/** The name of the card of a webhook or a page; one that has no other name is just that. */
+export function titleOf(alias: string, page: Page | undefined): string {
+  const kind = page ? PAGES[page].kind : 'Webhook';
   return alias.toLowerCase() === kind.toLowerCase() ? kind : `${kind}: ${alias}`;
 }
 

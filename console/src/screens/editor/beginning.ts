@@ -14,6 +14,39 @@ export interface Beginning {
   run?: OpenedRun;
 }
 
+type Found = Awaited<ReturnType<typeof getRun>>;
+const getRun = (deployment: string, run: string) =>
+  unwrap(api.GET('/api/deployments/{id}/runs/{runId}', { params: { path: { id: deployment, runId: run } } }));
+
+const opened = (found: Found, canEdit: boolean): OpenedRun => ({
+  from: `the run of ${clock(found.startedAt)}`,
+  version: found.versionNumber,
+  event: found.eventData ?? null,
+  triggerId: found.nodeId ?? undefined,
+  shown: new ShownRun(
+    () => found as unknown as StoredRun,
+    () => canEdit,
+    (signal) => streamReplay(found.deploymentId, found.id, signal),
+  ),
+});
+
+/** How many runs are looked at for what they recorded. */
+const LOOKED_AT = 3;
+
+/** The newest run that has recorded what its nodes gave, or else the newest one, whose event is known. */
+export async function recentRun(pattern: string, canEdit: boolean): Promise<OpenedRun | undefined> {
+  const query = { patternId: pattern, limit: LOOKED_AT };
+  const { data } = await answer(api.GET('/api/runs', { params: { query } }));
+  let newest: OpenedRun | undefined;
+  for (const { id, deploymentId, status } of data) {
+    if (status === 'running') continue;
+    const run = opened(await getRun(deploymentId, id), canEdit);
+    if (run.shown.record.executions.length > 0) return run;
+    newest ??= run;
+  }
+  return newest;
+}
+
 export async function beginning(
   pattern: string,
   query: URLSearchParams,
@@ -21,8 +54,7 @@ export async function beginning(
 ): Promise<Beginning | undefined> {
   const [deployment, run, test] = ['deployment', 'run', 'test'].map((name) => query.get(name));
   if (deployment && run) {
-    const path = { id: deployment, runId: run };
-    const found = await unwrap(api.GET('/api/deployments/{id}/runs/{runId}', { params: { path } }));
+    const found = await getRun(deployment, run);
     return {
       setup: {
         triggerId: found.nodeId ?? undefined,
@@ -30,17 +62,7 @@ export async function beginning(
         eventFrom: `run of ${clock(found.startedAt)}`,
       },
       node: found.error?.nodeId ?? undefined,
-      run: {
-        from: `the run of ${clock(found.startedAt)}`,
-        version: found.versionNumber,
-        event: found.eventData ?? null,
-        triggerId: found.nodeId ?? undefined,
-        shown: new ShownRun(
-          () => found as unknown as StoredRun,
-          () => canEdit,
-          (signal) => streamReplay(deployment, run, signal),
-        ),
-      },
+      run: opened(found, canEdit),
     };
   }
   if (test) {

@@ -61,6 +61,8 @@ export class View {
   taps = $state.raw<readonly Schemas['TapEvent'][]>([]);
   /** The run that was opened. */
   opened = $state.raw<OpenedRun>();
+  /** The newest run that has something to tell: values come from it, and nothing of it is on the graph until it is chosen. */
+  recent = $state.raw<OpenedRun>();
   /** What was chosen as the source of data, and which test was the last then: the next test counts again. */
   #chosen = $state.raw<{ source: DataSource; test: string | undefined }>();
   secrets = $state.raw<readonly string[]>([]);
@@ -116,11 +118,12 @@ export class View {
     })),
   );
 
+  readonly #source = $derived.by(() => this.opened ?? this.recent);
   /** Where data can come from, the best first. */
   readonly sources = $derived.by((): DataSource[] => [
     ...(this.test.record ? [{ kind: 'test' as const, text: 'the last test' }] : []),
-    ...(this.opened
-      ? [{ kind: 'run' as const, text: `${this.opened.from}, version ${this.opened.version}` }]
+    ...(this.#source
+      ? [{ kind: 'run' as const, text: `${this.#source.from}, version ${this.#source.version}` }]
       : []),
     ...this.taps.slice(0, TAPS_MAX).map((tap) => ({
       kind: 'tap' as const,
@@ -138,6 +141,7 @@ export class View {
     return kept ?? this.sources[0] ?? { kind: 'example', text: 'examples' };
   });
   choose(source: DataSource): void {
+    if (source.kind === 'run') this.opened ??= this.recent;
     this.#chosen = { source, test: this.test.record?.id };
   }
   /** Opens a run: its data counts until something else is chosen, or tested. */
@@ -154,7 +158,8 @@ export class View {
 
   readonly #sources = $derived.by((): Sources => {
     const { record } = this.test;
-    const { opened, source } = this;
+    const { source } = this;
+    const opened = this.#source;
     const runs: SourceRun[] = record ? [{ kind: 'test', from: 'the last test', record }] : [];
     if (opened) {
       const { from, event, triggerId, shown } = opened;

@@ -150,6 +150,11 @@ export class Work {
     return this.kept.at !== 'version';
   }
 
+  /** The version of the number `version`, as it was saved. */
+  get savedDoc(): Doc {
+    return this.saved;
+  }
+
   /** Ends the session; what is not saved stays in the journal and the draft. */
   close(): void {
     for (const stop of this.stops) stop();

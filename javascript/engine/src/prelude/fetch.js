@@ -42,20 +42,21 @@
     get [Symbol.toStringTag]() { return "Headers"; }
   }
 
-  // A body as {text} or {bytes}, and the content type that goes with it.
+  // A body as {text}, {bytes} or {file}, and the content type that goes with it.
   const bodyOf = (body) => {
     if (body === null || body === undefined) return {};
     if (body instanceof global.URLSearchParams) {
       return { text: body.toString(), type: "application/x-www-form-urlencoded;charset=UTF-8" };
     }
     if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return { bytes: native.bytesOf(body).slice() };
-    return { text: String(body), type: "text/plain;charset=UTF-8" };
+    return native.bodyOfFile(body) ?? { text: String(body), type: "text/plain;charset=UTF-8" };
   };
 
   class Response {
     #body; #used = false;
     constructor(body = null, { status = 200, statusText = "", headers = {} } = {}) {
       this.#body = bodyOf(body);
+      if (this.#body.file) throw new TypeError("A stored file is no response's body: read it first, by `await file.bytes()`");
       this.status = status;
       this.statusText = statusText;
       this.headers = new Headers(headers);
@@ -86,6 +87,7 @@
       return bytes ?? native.encodeUtf8(text ?? "");
     }
     async arrayBuffer() { return (await this.bytes()).buffer; }
+    async blob() { return new global.Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" }); }
     clone() {
       if (this.#used) throw new TypeError("The body has been read already");
       const { status, statusText, headers } = this;
@@ -129,8 +131,8 @@
     const url = global.URL.parse(input);
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError(`fetch takes an http or https URL, not ${input}`);
     const headers = new Headers(init.headers ?? {});
-    const { text, bytes, type } = bodyOf(init.body);
-    if ((text !== undefined || bytes) && (method === "GET" || method === "HEAD")) {
+    const { text, bytes, file, type } = bodyOf(init.body);
+    if ((text !== undefined || bytes || file) && (method === "GET" || method === "HEAD")) {
       throw new TypeError(`A ${method} request can't have a body`);
     }
     if (type && !headers.has("content-type")) headers.set("content-type", type);
@@ -138,6 +140,7 @@
     const request = { method, url: url.href, headers: [...headers], followRedirects: redirect === "follow" };
     if (text !== undefined) request.body = { text };
     if (bytes) request.body = { base64: bytes.toBase64() };
+    if (file) request.body = { file };
     if (init.signal?.timeoutMs > 0) request.timeoutMs = init.signal.timeoutMs;
     return request;
   };

@@ -30,6 +30,14 @@ pub const TYPE: NodeType = NodeType {
             "Address, with http:// or https://; with a connection that has a `baseUrl`, a path below it as well.",
         )
         .content(Content::Url),
+        Parameter::optional(
+            "baseUrl",
+            Schema::String,
+            "Address that `url` is a path below, unless the connection has a `baseUrl` of its own. `{apiKey}` in it stands \
+             for the connection's key, which is then sent nowhere else.",
+        )
+        .content(Content::Url)
+        .advanced(),
         Parameter::optional("headers", Schema::Map(&Schema::Any), "Headers by name; a list sends several."),
         Parameter::optional(
             "query",
@@ -114,7 +122,8 @@ pub const TYPE: NodeType = NodeType {
                 Parameter::optional(
                     "items",
                     Schema::String,
-                    "Dotted path to the list in a page's body. Default: the body is the list.",
+                    "Dotted path to the list in a page's body. Default: the body is the list. A first page without the list is an \
+                     error, unless it has null there or the path ends with `?`, for services that leave empty lists out.",
                 )
                 .content(Content::Path),
                 Parameter::optional("cursor", Schema::String, "`cursor`: dotted path to the next cursor in a page's body.")
@@ -138,6 +147,21 @@ pub const TYPE: NodeType = NodeType {
             ]),
             "Requests all pages of a list.",
         )
+        .advanced(),
+        Parameter::optional(
+            "failure",
+            Schema::PerItem(&Schema::Any),
+            "For services that answer 200 to what they refuse: looks at the body, `$item`, and gives the message with which \
+             the node fails (code `HTTP_FAILED`), or nothing. With `pagination` at a page that has no list.",
+        )
+        .content(Content::Path)
+        .advanced(),
+        Parameter::optional(
+            "result",
+            Schema::PerItem(&Schema::Any),
+            "What is emitted as the body: a part or another form of it, `$item`.",
+        )
+        .content(Content::Path)
         .advanced(),
         Parameter::optional("bodyOnly", Schema::Boolean, "Emit only the body.").advanced().or("false"),
     ],

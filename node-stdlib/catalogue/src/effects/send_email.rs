@@ -54,7 +54,7 @@ pub const TYPE: NodeType = NodeType {
                     .or("\"application/octet-stream\""),
                 Parameter::required("base64", Schema::String, "The file's content, in base64."),
             ])),
-            "Files.",
+            "Files, as webhooks, HttpRequest and File give them (together up to 25 MiB), or such objects.",
         )
         .advanced(),
     ],

@@ -15,7 +15,7 @@ pub const TYPE: NodeType = NodeType {
         "out",
         ValueType::Array,
         "The rows as objects, or [{affectedRows, lastInsertId}] for a statement without rows. Whole numbers \
-            beyond 2^53 and decimals of more than 15 digits are texts, dates ISO 8601, bytes base64.",
+            beyond 2^53 and decimals of more than 15 digits are texts, dates ISO 8601, bytes base64 or files.",
     )]),
     parameters: &[
         connection(&[ConnectionKind::Sql]),
@@ -35,6 +35,14 @@ pub const TYPE: NodeType = NodeType {
         )
         .advanced()
         .or("10000"),
+        Parameter::optional(
+            "files",
+            Schema::Boolean,
+            "Whether bytes (`bytea`, `blob`, …) become files, named after their column, instead of base64: at most 1,000 of \
+             them, and rows and bytes of a statement together up to 8 MiB in base64.",
+        )
+        .advanced()
+        .or("false"),
     ],
     effects: &["sql"],
     examples: &[Example {

@@ -7,7 +7,8 @@ use crate::icon::Icon;
 use crate::node_type::{Example, IN, NodeType, Parameter, Port, Schema, ValueType};
 use crate::role::Role;
 
-pub(super) const THROW: NodeType = node(
+/// What compiled code itself fails a node by.
+pub const THROW: NodeType = node(
     "Throw",
     Face::new(
         "Throw",

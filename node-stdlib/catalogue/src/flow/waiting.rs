@@ -1,7 +1,7 @@
 //! Nodes that wait for a time or for somebody.
 
 use super::node::{PASSED, node};
-use crate::content::{Content, TimeUnit};
+use crate::content::{Content, Language, TimeUnit};
 use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{Example, IN, NodeType, Parameter, Port, Schema, ValueType};
@@ -80,8 +80,9 @@ pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
             that of the iteration; if the pattern has only one such node, also `$run.callbackUrl`. Send the \
             URL before this node, in an email or a request; a call that arrives before the run gets here \
             counts as well. Whoever opens the URL as a link sees a page that asks before it calls: add what \
-            is decided, as in `?decision=yes`. Members of the workspace can also approve or reject in the \
-            console, with `{approved, comment?}` as the body. Needs a deployed pattern.",
+            is decided, as in `?decision=yes`, or make the page yourself (`page`). Members of the workspace \
+            can also approve or reject in the console, with `{approved, comment?}` as the body. Needs a \
+            deployed pattern.",
         &[IN],
         &[
             Port::new(
@@ -110,6 +111,22 @@ pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
             )
             .advanced()
             .or("{\"status\": \"accepted\"}"),
+            Parameter::optional(
+                "page",
+                Schema::String,
+                "HTML of the page that is shown to whoever opens the URL, instead of the built-in one; at most 16 KiB. \
+                    Its `<form method=\"post\">` makes the call, with the values of its fields by name as the body. \
+                    Escape text from others; scripts don't run, and nothing is loaded from elsewhere.",
+            )
+            .content(Content::Source(Language::Html))
+            .advanced(),
+            Parameter::optional(
+                "respondPage",
+                Schema::String,
+                "HTML of the page that a browser shows after its call, instead of `respondBody`; at most 16 KiB.",
+            )
+            .content(Content::Source(Language::Html))
+            .advanced(),
         ],
         &[
             Example {
@@ -118,6 +135,14 @@ pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
                 input: r#"{"id": 7}"#,
                 output: r#"{"out": {"method": "POST", "query": {"by": "ann"}, "headers": {"content-type": "application/json"},
                     "body": {"approved": true}}}"#,
+            },
+            Example {
+                title: "A page with a form has asked",
+                parameters: r#"{"page": "<form method=\"post\"><p>Order {{ $input.id }}?</p><input name=\"comment\"><button name=\"decision\" value=\"yes\">Approve</button></form>",
+                    "respondPage": "<p>Thank you.</p>"}"#,
+                input: r#"{"id": 7}"#,
+                output: r#"{"out": {"method": "POST", "query": {}, "headers": {"content-type": "application/json"},
+                    "body": {"comment": "soon, please", "decision": "yes"}}}"#,
             },
             Example {
                 title: "Nobody has called in time",

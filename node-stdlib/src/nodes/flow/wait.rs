@@ -1,7 +1,7 @@
 //! Wait and WaitForCallback: what they wait for. The host does the waiting, and parks the run if it takes long.
 
 use super::super::date_time;
-use super::super::parameters::{given, integer, mismatch, number};
+use super::super::parameters::{given, integer, mismatch, number, text};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
@@ -10,6 +10,8 @@ use heddle_values::{Object, Value};
 
 /// Wait for a callback that names no time: 30 days.
 const CALLBACK_MS_DEFAULT: i64 = 30 * 24 * 60 * 60 * 1_000;
+/// Bytes of a page that WaitForCallback shows: it is kept with the run for as long as it waits.
+const PAGE_BYTES_MAX: usize = 16 << 10;
 /// Output of WaitForCallback when nobody has called in time.
 const TIMEOUT_PORT: u32 = 1;
 
@@ -61,6 +63,19 @@ pub fn wait_for_callback(parameters: &Object, context: &mut dyn Context) -> Node
     ]);
     if let Some(body) = given(parameters, "respondBody") {
         request.insert("respondBody", body.clone());
+    }
+    for name in ["page", "respondPage"] {
+        let Some(html) = text(parameters, name)? else {
+            continue;
+        };
+        if html.len() > PAGE_BYTES_MAX {
+            let message = format!(
+                "`{name}` has {} bytes, but a page can have at most {PAGE_BYTES_MAX}.",
+                html.len()
+            );
+            return Err(Failure::new(code::PARAMETER, message));
+        }
+        request.insert(name, Value::from(html));
     }
     Ok(Outcome::Effect {
         kind: "callback",

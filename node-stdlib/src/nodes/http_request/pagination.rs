@@ -1,6 +1,6 @@
 //! The parameter `pagination`, as the `http` effect takes it.
 
-use super::super::parameters::{choice, integer, object, required_text, text};
+use super::super::parameters::{choice, given, integer, object, required_text, text};
 use crate::failure::Failure;
 use heddle_values::{Object, Value};
 
@@ -10,7 +10,7 @@ const PAGES_MAX: i64 = 1_000;
 
 /// The checked parameter, if it is there.
 pub fn pagination(parameters: &Object) -> Result<Option<Value>, Failure> {
-    let Some(given) = object(parameters, "pagination")? else {
+    let Some(pages) = object(parameters, "pagination")? else {
         return Ok(None);
     };
     let named = |failure: Failure| Failure {
@@ -19,9 +19,11 @@ pub fn pagination(parameters: &Object) -> Result<Option<Value>, Failure> {
             .replacen("Parameter `", "Parameter `pagination.", 1),
         ..failure
     };
-    checked(given)
-        .map(|checked| Some(Value::Object(checked)))
-        .map_err(named)
+    let mut checked = checked(pages).map_err(named)?;
+    if given(parameters, "failure").is_some() {
+        checked.insert("mayRefuse", Value::Bool(true));
+    }
+    Ok(Some(Value::Object(checked)))
 }
 
 fn checked(given: &Object) -> Result<Object, Failure> {

@@ -1,7 +1,7 @@
 //! The response: which statuses are failures, and how its body is read.
 
 use super::super::file::FILE;
-use super::super::parameters::{array, boolean, choice, mismatch, text};
+use super::super::parameters::{array, boolean, choice, given, mismatch, select, text};
 use crate::failure::{Again, Failure, unreadable};
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use base64::Engine;
@@ -79,7 +79,7 @@ fn statuses_of(value: &Value) -> Option<RangeInclusive<u16>> {
 }
 
 /// Continues the node with `{status, headers, text | base64}`, or `{status, headers, items, pages, more}`.
-pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> NodeResult {
+pub fn resume(parameters: &Object, response: Value, context: &mut dyn Context) -> NodeResult {
     let reading = Reading::new(parameters)?;
     let Value::Object(response) = response else {
         return Err(Failure::new(code::INTERNAL, "The response is not an object."));
@@ -100,6 +100,21 @@ pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> Node
             None => read_body(reading.response_type, &response)?,
         },
     };
+    match &items {
+        None => told_failure(parameters, &body, context)?,
+        // The body of a page without a list, which may say why.
+        Some(_) if given(parameters, "failure").is_some() && says_json(&response) => {
+            told_failure(parameters, &read_body("auto", &response)?, context)?;
+        }
+        Some(_) => {}
+    }
+    if let Some(Value::String(missing)) = response.get("missing") {
+        return Err(Failure::new(code::PARSE, missing.to_utf8()));
+    }
+    let body = match given(parameters, "result") {
+        Some(result) => select(result, &body, 0, context)?,
+        None => body,
+    };
     if reading.body_only {
         return Ok(Outcome::Emit(Emission::one(0, body)));
     }
@@ -116,8 +131,27 @@ pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> Node
     Ok(Outcome::Emit(Emission::one(0, Value::Object(value))))
 }
 
-/// The failure of a status that is not accepted. Shows no query: it may hold what nobody else should see.
+/// Fails if the parameter `failure` finds in the body that the service refused.
+fn told_failure(parameters: &Object, body: &Value, context: &mut dyn Context) -> Result<(), Failure> {
+    let Some(failure) = given(parameters, "failure") else {
+        return Ok(());
+    };
+    let told = select(failure, body, 0, context)?;
+    if !told.truthy() {
+        return Ok(());
+    }
+    let told: String = told.to_text().to_utf8().chars().take(BODY_SHOWN_CHARS).collect();
+    let message = format!("{} refused: {told}", asked(parameters));
+    Err(Failure::new(code::HTTP_FAILED, message))
+}
+
+/// The failure of a status that is not accepted.
 fn refused(parameters: &Object, response: &Object, status: u16) -> Failure {
+    failure(response, status, &asked(parameters))
+}
+
+/// Method and URL of the request. Shows no query: it may hold what nobody else should see.
+fn asked(parameters: &Object) -> String {
     let method = text(parameters, "method")
         .ok()
         .flatten()
@@ -134,7 +168,7 @@ fn refused(parameters: &Object, response: &Object, status: u16) -> Failure {
         }
         _ => url.to_owned(),
     };
-    failure(response, status, &format!("{method} {url}"))
+    format!("{method} {url}")
 }
 
 /// The failure of an effect's response whose status is not 2xx; `who` answered it.

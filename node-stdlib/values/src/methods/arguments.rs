@@ -98,7 +98,7 @@ pub(super) struct Function<'c> {
 }
 
 impl Function<'_> {
-    pub(super) fn call(&mut self, arguments: &[Value]) -> Outcome {
+    pub(super) fn call(&mut self, arguments: &mut [Value]) -> Outcome {
         self.caller.call(self.function, arguments)
     }
 }

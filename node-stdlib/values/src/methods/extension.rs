@@ -53,7 +53,7 @@ pub(super) fn has(receiver: &Value, method: Method) -> bool {
 struct Nobody;
 
 impl Caller for Nobody {
-    fn call(&mut self, _: u32, _: &[Value]) -> Outcome {
+    fn call(&mut self, _: u32, _: &mut [Value]) -> Outcome {
         Err(Exception::kept())
     }
 

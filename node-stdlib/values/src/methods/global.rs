@@ -128,7 +128,7 @@ fn array_from(arguments: Arguments<'_>, caller: &mut dyn Caller) -> Outcome {
     };
     if let Some(function) = &mut function {
         for (index, element) in elements.iter_mut().enumerate() {
-            *element = function.call(&[std::mem::take(element), (index as f64).into()])?;
+            *element = function.call(&mut [std::mem::take(element), (index as f64).into()])?;
         }
     }
     Ok(elements.into())

@@ -9,7 +9,7 @@ use crate::{Array, Value};
 impl Function<'_> {
     /// `f(element, index, array)`
     fn of_element(&mut self, array: &Array, index: usize, element: &Value) -> Outcome {
-        self.call(&[element.clone(), (index as f64).into(), array.clone().into()])
+        self.call(&mut [element.clone(), (index as f64).into(), array.clone().into()])
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn reduce(
     for (index, element) in elements {
         // The last use of the value, so that what the function builds on it need not be a copy.
         let so_far = std::mem::take(&mut value);
-        value = function.call(&[
+        value = function.call(&mut [
             so_far,
             element.clone(),
             (index as f64).into(),

@@ -36,6 +36,9 @@ fn to_fixed(number: f64, arguments: Arguments<'_>) -> Outcome {
 /// With so many decimal places, a tie being rounded away from 0. The number is below 1e21.
 pub(super) fn fixed(number: f64, places: usize) -> String {
     let magnitude = number.abs();
+    if let Some(scaled) = scaled(magnitude, places) {
+        return point_before(scaled, places, number < 0.0);
+    }
     // Exactly half of the last place is only possible where one further place is all that there is.
     let halves = magnitude * 2_f64.powi(places as i32 + 1);
     let digits = match halves.fract() == 0.0 {
@@ -48,6 +51,52 @@ pub(super) fn fixed(number: f64, places: usize) -> String {
     } else {
         digits
     }
+}
+
+/// The number times a power of ten, rounded to a whole number, a tie upwards, exactly: a double is a whole number of 53
+/// bits divided by a power of two. `None` where that has more than 64 bits, or is not worth it.
+fn scaled(magnitude: f64, places: usize) -> Option<u64> {
+    /// 10^19 is the largest power of ten that has 64 bits.
+    const PLACES_MAX: u32 = 19;
+    const MANTISSA_BITS: u32 = 52;
+    let places = u32::try_from(places)
+        .ok()
+        .filter(|places| *places <= PLACES_MAX)?;
+    let bits = magnitude.to_bits();
+    let exponent = (bits >> MANTISSA_BITS) as u32;
+    let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
+    // Divided by 2^shift. Numbers from 2^52 on have no fraction; subnormal ones are rare.
+    let shift = (1_023 + MANTISSA_BITS)
+        .checked_sub(exponent)
+        .filter(|shift| *shift > 0)?;
+    if exponent == 0 {
+        return (magnitude == 0.0).then_some(0);
+    }
+    let product = u128::from(mantissa) * u128::from(10_u64.pow(places));
+    if shift >= u128::BITS {
+        // The product has at most 117 bits: less than half.
+        return Some(0);
+    }
+    let half = 1_u128 << (shift - 1);
+    u64::try_from((product + half) >> shift).ok()
+}
+
+/// A whole number with a decimal point before its last digits.
+fn point_before(digits: u64, places: usize, is_negative: bool) -> String {
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(digits);
+    let mut text = String::with_capacity(digits.len().max(places + 1) + 2);
+    if is_negative {
+        text.push('-');
+    }
+    let (whole, fraction) = digits.split_at(digits.len().saturating_sub(places));
+    text.push_str(if whole.is_empty() { "0" } else { whole });
+    if places > 0 {
+        text.push('.');
+        text.extend(std::iter::repeat_n('0', places - fraction.len()));
+        text.push_str(fraction);
+    }
+    text
 }
 
 /// A decimal text without its last digit, rounded half up.

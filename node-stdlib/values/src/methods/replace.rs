@@ -53,7 +53,7 @@ impl Instead<'_> {
         match self {
             Instead::Function(function) => {
                 let value =
-                    function.call(&[wanted.clone().into(), (at as f64).into(), text.clone().into()])?;
+                    function.call(&mut [wanted.clone().into(), (at as f64).into(), text.clone().into()])?;
                 into.push(&ops::to_string(&value)?);
             }
             Instead::Template(template) => match template.as_str() {

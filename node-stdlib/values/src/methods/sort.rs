@@ -25,7 +25,7 @@ pub(super) fn sorted(array: &Array, arguments: Arguments<'_>, caller: &mut dyn C
         Some(function) => {
             let mut function = Function { function, caller };
             sort(&mut values, &mut |a, b| {
-                let order = function.call(&[a.clone(), b.clone()])?;
+                let order = function.call(&mut [a.clone(), b.clone()])?;
                 Ok(ops::to_number(&order)? < 0.0)
             })?;
         }

@@ -90,6 +90,7 @@ pub fn has(key: &Value, value: &Value) -> Evaluated {
 /// `[...value]`: appends the elements of an array, or the code points of a string.
 pub fn push_spread(array: &mut Array, value: &Value) -> Result<(), TypeError> {
     match value {
+        Value::Array(more) if array.is_empty() => *array = more.copy(),
         Value::Array(more) => more.iter().for_each(|element| array.push(element.clone())),
         Value::String(text) => text.code_points().for_each(|point| array.push(point.into())),
         _ => {
@@ -106,6 +107,7 @@ pub fn push_spread(array: &mut Array, value: &Value) -> Result<(), TypeError> {
 /// their index; nothing for other values.
 pub fn set_spread(object: &mut Object, value: &Value) {
     match value {
+        Value::Object(more) if object.is_empty() => *object = more.copy(),
         Value::Object(more) => more
             .iter()
             .for_each(|(name, value)| object.insert(name.clone(), value.clone())),

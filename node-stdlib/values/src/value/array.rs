@@ -28,6 +28,11 @@ impl Array {
         inner.values.push(value);
     }
 
+    /// Another array with the same elements, which a clone is not.
+    pub fn copy(&self) -> Self {
+        Array(Rc::new((*self.0).clone()))
+    }
+
     /// The elements by themselves, without copying them if nobody else holds the array.
     pub fn into_vec(self) -> Vec<Value> {
         Rc::try_unwrap(self.0)

@@ -70,20 +70,26 @@ impl Object {
 
     /// Of properties in the order in which they were written. Of those with the same name the last one counts, in the
     /// place of the first.
-    pub(crate) fn of_properties(properties: impl ExactSizeIterator<Item = (Text, Value)>) -> Self {
-        if properties.len() > INDEX_FROM {
-            return properties.collect();
-        }
+    pub fn of_properties(properties: impl Iterator<Item = (Text, Value)>) -> Self {
         let named: Vec<(Text, Value)> = properties.collect();
-        if !are_plain_names(&named) {
-            return named.into_iter().collect();
+        match named.len() <= INDEX_FROM && are_plain_names(&named) {
+            true => Object::of_plain(named),
+            false => named.into_iter().collect(),
         }
+    }
+
+    fn of_plain(named: Vec<(Text, Value)>) -> Self {
         let facts = Facts::of(named.iter().map(|(_, value)| value));
         Object(Rc::new(Inner {
             named,
             facts,
             ..Inner::default()
         }))
+    }
+
+    /// Another object with the same properties, which a clone is not.
+    pub fn copy(&self) -> Self {
+        Object(Rc::new((*self.0).clone()))
     }
 
     /// Number of properties.
@@ -196,6 +202,47 @@ impl Object {
 
     pub(super) fn facts(&self) -> Facts {
         self.0.facts
+    }
+}
+
+/// Makes objects as [`Object::of_properties`] does.
+///
+/// Whether names can be an object's list as they are is looked up once for objects of one kind that follow each other and
+/// share their names: it remembers the last list of each length.
+#[derive(Default)]
+pub struct ObjectMaker {
+    plain: [Vec<Text>; INDEX_FROM + 1],
+}
+
+impl ObjectMaker {
+    /// An object of these properties.
+    pub fn object(&mut self, properties: impl Iterator<Item = (Text, Value)>) -> Object {
+        let named: Vec<(Text, Value)> = properties.collect();
+        match self.knows(&named) {
+            true => Object::of_plain(named),
+            false => named.into_iter().collect(),
+        }
+    }
+
+    fn knows(&mut self, named: &[(Text, Value)]) -> bool {
+        let Some(plain) = self.plain.get_mut(named.len()) else {
+            return false;
+        };
+        let is_last = |plain: &[Text]| {
+            plain
+                .iter()
+                .zip(named)
+                .all(|(known, (name, _))| known.is_same(name))
+        };
+        if plain.len() == named.len() && is_last(plain) {
+            return true;
+        }
+        let are_plain = are_plain_names(named);
+        if are_plain {
+            plain.clear();
+            plain.extend(named.iter().map(|(name, _)| name.clone()));
+        }
+        are_plain
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 struct Functions;
 
 impl Caller for Functions {
-    fn call(&mut self, function: u32, arguments: &[Value]) -> Outcome {
+    fn call(&mut self, function: u32, arguments: &mut [Value]) -> Outcome {
         assert!(arguments.len() <= CALLBACK_ARGUMENTS_MAX);
         let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Undefined);
         match function {

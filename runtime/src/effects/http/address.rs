@@ -1,7 +1,7 @@
 //! Resolution of request URLs.
 
 use super::super::handles::GrantedHosts;
-use crate::connections::Connection;
+use crate::connections::{Connection, TOKEN};
 use crate::secrets::Destination;
 use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
@@ -11,32 +11,98 @@ pub(in crate::effects) fn destination(url: &Url) -> Destination<'_> {
     Destination::Host(url.host_str().unwrap_or_default(), url.port_or_known_default())
 }
 
-/// The URL of a request that may be relative to its connection's `baseUrl`, and whether it is.
+/// What stands in a base for the connection's key.
+const KEY: &str = "{apiKey}";
+
+/// A request's URL, and what follows from where it comes.
+pub(in crate::effects) struct Address {
+    pub url: Url,
+    /// Whether the connection names it: then the right to the connection is enough.
+    pub by_connection: bool,
+    /// Whether the connection's key is in it, and so in no header.
+    pub has_key: bool,
+}
+
+/// The URL of a request, which may be a path below its connection's `baseUrl`, or else below its own.
 pub(in crate::effects) fn url_of(
     url: &str,
+    own_base: Option<&str>,
     connection: Option<&Connection>,
-) -> Result<(Url, bool), EffectError> {
-    let no_url =
-        |error: &dyn std::fmt::Display| EffectError::parameter(format!("`{url}` is not a URL: {error}."));
-    let base = connection.and_then(|connection| connection.text(&["baseUrl"]));
+) -> Result<Address, EffectError> {
+    let of_connection = connection.and_then(|connection| connection.text(&["baseUrl"]));
+    let by_connection = of_connection.is_some() && !url.contains("://");
+    let base = of_connection.or_else(|| own_base.map(str::to_owned));
     let Some(base) = base.filter(|_| !url.contains("://")) else {
-        return Url::parse(url)
-            .map(|url| (url, false))
-            .map_err(|error| no_url(&error));
+        let url = Url::parse(url)
+            .map_err(|error| EffectError::parameter(format!("`{url}` is not a URL: {error}.")))?;
+        return Ok(Address {
+            url,
+            by_connection: false,
+            has_key: false,
+        });
     };
+    let whose = match by_connection {
+        true => "the connection's `baseUrl`",
+        false => "`baseUrl`",
+    };
+    let has_key = base.contains(KEY);
+    let base = match connection {
+        _ if !has_key => base,
+        Some(connection) => base.replace(KEY, &in_path(&connection.required(TOKEN)?)),
+        None => {
+            let message = format!("`{KEY}` in {whose} stands for a connection's key: give a connection.");
+            return Err(EffectError::parameter(message));
+        }
+    };
+    // The address itself is not shown: it may hold the key.
     let base = Url::parse(&format!("{}/", base.trim_end_matches('/'))).map_err(|error| {
-        EffectError::parameter(format!("The connection's `baseUrl` is not a URL: {error}."))
+        let whose = whose.replacen("the", "The", 1);
+        EffectError::parameter(format!("{whose} is not a URL: {error}."))
     })?;
-    let joined = match url.trim_start_matches('/') {
-        "" => base.clone(),
-        path => base.join(path).map_err(|error| no_url(&error))?,
+    Ok(Address {
+        url: below(&base, url, whose)?,
+        by_connection,
+        has_key,
+    })
+}
+
+/// A path below an address. What climbs is refused: a part of it may come from anywhere, and is to stay one.
+fn below(base: &Url, url: &str, whose: &str) -> Result<Url, EffectError> {
+    let path = url.trim_start_matches('/');
+    // Whoever parses an address leaves these three out of it, wherever they stand.
+    let read = path.replace(['\t', '\r', '\n'], "");
+    let mut segments = read
+        .split(['?', '#'])
+        .next()
+        .unwrap_or_default()
+        .split(['/', '\\']);
+    let climbs = segments.any(|segment| {
+        let segment = segment.to_ascii_lowercase().replace("%2e", ".");
+        segment == "." || segment == ".."
+    });
+    let joined = match path {
+        "" => Ok(base.clone()),
+        path => base.join(path),
     };
-    if joined.origin() != base.origin() {
-        return Err(EffectError::parameter(format!(
-            "`{url}` is not a path below the connection's `baseUrl`."
-        )));
+    let inside = |joined: &Url| joined.origin() == base.origin() && joined.path().starts_with(base.path());
+    joined
+        .ok()
+        .filter(|joined| !climbs && inside(joined))
+        .ok_or_else(|| EffectError::parameter(format!("`{url}` is not a path below {whose}.")))
+}
+
+/// A key as a part of a path.
+fn in_path(key: &str) -> String {
+    let mut encoded = String::with_capacity(key.len());
+    for byte in key.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
+                encoded.push(char::from(byte));
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
     }
-    Ok((joined, true))
+    encoded
 }
 
 /// The URL with one query parameter set.

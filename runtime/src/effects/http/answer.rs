@@ -1,7 +1,7 @@
 //! Responses, whose size is limited while they are read, or that become files.
 
-use super::super::file;
 use super::super::progress::EffectResult;
+use super::super::stored_file;
 use super::address::place;
 use super::context::HttpNeeds;
 use super::failure::{failed, send_error};
@@ -102,7 +102,7 @@ pub(super) async fn file_of(
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     let name = name_of(response.headers(), url);
-    let failed = |failure| file::failed(&failure);
+    let failed = |failure| stored_file::failed(&failure);
     let mut sink = files.create(&name, media_type).await.map_err(failed)?;
     while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
         sink.write(chunk).await.map_err(failed)?;

@@ -3,7 +3,7 @@
 use super::address::with_query;
 use super::headers::{header_name, header_value};
 use super::oauth::Grant;
-use crate::connections::Connection;
+use crate::connections::{Connection, TOKEN};
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,9 +11,6 @@ use heddle_sandbox::EffectError;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use serde::Deserialize;
-
-/// Names under which connections keep a token.
-const TOKEN: &[&str] = &["apiKey", "token", "accessToken", "value"];
 
 /// Credentials as they are sent.
 #[derive(Clone, Deserialize)]

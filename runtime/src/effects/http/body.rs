@@ -1,6 +1,6 @@
 //! Bodies of requests: bytes, or files between pieces of text, which are read while they are sent.
 
-use super::super::file::failed;
+use super::super::stored_file::failed;
 use super::context::HttpNeeds;
 use super::request::{Body, Piece};
 use crate::files::{FileFailure, Files};

@@ -1,6 +1,8 @@
 //! All pages of a list. Request: `pagination: {type: "link" | "cursor" | "page", maxPages, items?, cursor?, parameter?,
-//! start?}`. Result: `{status, headers}` of the last page, `{items: [...], pages, more}`: the pages' items one after the
-//! other, how many pages were asked for, and whether there are more. A page whose status is not 2xx is the result as
+//! start?, mayRefuse?}`. Result: `{status, headers}` of the last page, `{items: [...], pages, more}`: the pages' items one after the
+//! other, how many pages were asked for, and whether there are more. Where the last page has no list at all, its body comes
+//! as well, as `text`: it may say why. With `mayRefuse`, that a list is missing is not this effect's failure but the result's
+//! `missing`, for a node that looks first whether the body refuses. A page whose status is not 2xx is the result as
 //! without pagination, with the `items` and `pages` so far.
 
 use super::super::progress::EffectResult;
@@ -38,7 +40,16 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             );
             EffectError::new(EffectCode::Parse, message)
         })?;
-        let items = items(&body, pagination)?;
+        let items = match items(&answer, &body, pagination, found.pages) {
+            Err(missing) if pagination.may_refuse => {
+                let mut ended = found.with(answer.into_value(sender.context)?)?;
+                ended["missing"] = missing.into();
+                return Ok(ended);
+            }
+            other => other.map_err(|missing| EffectError::new(EffectCode::Parse, missing))?,
+        };
+        let has_list = items.is_some();
+        let items = items.unwrap_or_default();
         let was_empty = items.is_empty();
         found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
@@ -48,7 +59,11 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             Kind::Page => Some(numbered(&exchange.url, pagination, found.pages)),
         };
         let Some(next) = next else {
-            return found.with(last(answer, sender)?);
+            let ended = match has_list {
+                true => last(answer, sender)?,
+                false => answer.into_value(sender.context)?,
+            };
+            return found.with(ended);
         };
         if found.pages >= pagination.max_pages {
             found.more = true;
@@ -105,23 +120,71 @@ impl Found {
     }
 }
 
-fn items(body: &Value, pagination: &Pagination) -> Result<Vec<Value>, EffectError> {
-    let found = match &pagination.items {
-        Some(path) => at_path(body, path),
-        None => Some(body),
+/// Characters of a field's name that an error shows, and names of fields.
+const NAME_CHARS_MAX: usize = 40;
+const NAMES_MAX: usize = 12;
+
+/// A page's items; none where there is nothing or null in their place. The first page must have the list, or null in its
+/// place, since a path that is wrong would look like an empty list otherwise; `?` behind the path is for services that leave
+/// empty lists out. Pages after it may be without.
+fn items(
+    answer: &Answer,
+    body: &Value,
+    pagination: &Pagination,
+    page: u32,
+) -> Result<Option<Vec<Value>>, String> {
+    let wrong = |what: String| {
+        Err(format!(
+            "Page {page} of {} has no list of items: {what}",
+            place(&answer.url)
+        ))
     };
-    match found {
-        Some(Value::Array(items)) => Ok(items.clone()),
-        Some(Value::Null) | None if pagination.items.is_some() => Ok(Vec::new()),
-        _ => {
-            let at = pagination
-                .items
-                .as_deref()
-                .map_or("the page's body".to_owned(), |path| {
-                    format!("`{path}` in the page's body")
-                });
-            let message = format!("`pagination.items` says where the list is, but {at} is not an array.");
-            Err(EffectError::new(EffectCode::Parse, message))
+    let Some(path) = &pagination.items else {
+        return match body {
+            Value::Array(items) => Ok(Some(items.clone())),
+            other => wrong(format!(
+                "its body is {}. `pagination.items` says which of its fields is the list.",
+                described(other)
+            )),
+        };
+    };
+    let (path, is_optional) = match path.strip_suffix('?') {
+        Some(path) => (path, true),
+        None => (path.as_str(), false),
+    };
+    match at_path(body, path) {
+        Some(Value::Array(items)) => Ok(Some(items.clone())),
+        Some(Value::Null) => Ok(None),
+        None if is_optional || page > 1 => Ok(None),
+        None => wrong(format!(
+            "`pagination.items` names `{path}`, but its body is {}. If the service leaves the field out when the list is \
+             empty, write `{path}?`.",
+            described(body)
+        )),
+        Some(other) => wrong(format!(
+            "`pagination.items` names `{path}`, which is {}.",
+            described(other)
+        )),
+    }
+}
+
+/// What a value is, with the names of its fields.
+fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(fields) if fields.is_empty() => "an object without fields".to_owned(),
+        Value::Object(fields) => {
+            let names = fields.keys().take(NAMES_MAX).map(|name| {
+                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+                format!("`{name}`")
+            });
+            let names = names.collect::<Vec<_>>().join(", ");
+            let more = if fields.len() > NAMES_MAX { ", …" } else { "" };
+            format!("an object with {names}{more}")
         }
     }
 }
@@ -152,7 +215,7 @@ fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Op
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         Some(_) => {
-            let message = format!("`{path}` in the page's body is neither a text nor a number.");
+            let message = format!("`{path}` in the page's body is neither text nor a number.");
             return Err(EffectError::new(EffectCode::Parse, message));
         }
     };

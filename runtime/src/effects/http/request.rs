@@ -9,6 +9,9 @@ use serde::Deserialize;
 pub(super) struct Request {
     pub method: String,
     pub url: String,
+    /// What `url` is below, unless the connection says.
+    #[serde(default)]
+    pub base_url: Option<String>,
     #[serde(default)]
     pub headers: Vec<(String, String)>,
     #[serde(default)]
@@ -80,6 +83,9 @@ pub(super) struct Pagination {
     /// `page`: number of the first page.
     #[serde(default)]
     pub start: Option<u32>,
+    /// The node looks in a body without a list for a refusal, so the result tells what is missing instead of failing.
+    #[serde(default)]
+    pub may_refuse: bool,
 }
 
 #[derive(Deserialize, PartialEq, Eq)]

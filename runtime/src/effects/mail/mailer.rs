@@ -89,7 +89,7 @@ impl Mailer {
         let security = server.security().map_err(|error| {
             EffectError::parameter(format!("{} can't be used with TLS: {error}.", server.name()))
         })?;
-        let sent = sender.talk(server, security, Some(&mailing), None, TIME_MAX);
+        let sent = sender.talk(server, security, Some(&mailing), TIME_MAX);
         within(TIME_MAX, sent, late).await
     }
 }

@@ -2,17 +2,25 @@
 //!
 //! Knows nothing of servers.
 
+use super::super::stored_file::failed;
+use crate::files::{FileValue, Files};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_sandbox::EffectError;
+use futures_util::StreamExt;
+use heddle_sandbox::{EffectCode, EffectError};
 use heddle_sandbox::{hex, sha256};
 use lettre::Message;
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};
 use serde::Deserialize;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Recipients of one message.
 const RECIPIENTS_MAX: usize = 100;
+/// Bytes of all files of one message: most servers refuse more.
+const FILES_BYTES_MAX: u64 = 25 << 20;
+/// KiB of files in messages that are being sent, of all runs. Encoded, each takes about four times its size.
+static FILES_ROOM: Semaphore = Semaphore::const_new(64 << 10);
 
 /// What the node says.
 #[derive(Deserialize)]
@@ -64,7 +72,57 @@ struct File {
     filename: String,
     #[serde(default)]
     content_type: Option<String>,
+    #[serde(default)]
     base64: String,
+    /// Its bytes are elsewhere.
+    #[serde(default)]
+    file: Option<FileValue>,
+    /// They are here.
+    #[serde(skip)]
+    fetched: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// Reads the attachments that are files; they have room in memory for as long as what this gives is kept.
+    pub async fn fetch(
+        &mut self,
+        files: &dyn Files,
+    ) -> Result<Option<SemaphorePermit<'static>>, EffectError> {
+        let mut bytes = 0_u64;
+        for file in self
+            .attachments
+            .iter()
+            .filter_map(|attachment| attachment.file.as_ref())
+        {
+            let opened = files.open(&file.id, Some(0..0)).await;
+            let opened = opened.map_err(|failure| failed(&failure))?;
+            bytes = bytes.saturating_add(opened.value.size);
+            if bytes > FILES_BYTES_MAX {
+                let message = format!(
+                    "The files of the message have more than {} MiB together, which mail servers refuse: send a link instead.",
+                    FILES_BYTES_MAX >> 20
+                );
+                return Err(EffectError::new(EffectCode::FileLimit, message));
+            }
+        }
+        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+        // Never closed, so there is always a permit to wait for.
+        let room = match kib {
+            0 => None,
+            kib => FILES_ROOM.acquire_many(kib).await.ok(),
+        };
+        for attachment in &mut self.attachments {
+            let Some(file) = &attachment.file else { continue };
+            let opened = files.open(&file.id, None).await;
+            let mut opened = opened.map_err(|failure| failed(&failure))?;
+            let mut content = Vec::new();
+            while let Some(piece) = opened.content.next().await {
+                content.extend_from_slice(&piece.map_err(|failure| failed(&failure))?);
+            }
+            attachment.fetched = Some(content);
+        }
+        Ok(room)
+    }
 }
 
 /// The message, and its id: the same for a repetition, so that a receiver can tell that it is one.
@@ -125,9 +183,12 @@ pub(super) fn message(request: &Request, key: &str) -> Result<(Message, String),
 
 fn attachment(file: &File) -> Result<SinglePart, EffectError> {
     let name: String = file.filename.chars().filter(|c| !c.is_control()).collect();
-    let content = STANDARD.decode(&file.base64).map_err(|error| {
-        EffectError::parameter(format!("The attachment `{name}` is not valid base64: {error}."))
-    })?;
+    let content = match &file.fetched {
+        Some(content) => content.clone(),
+        None => STANDARD.decode(&file.base64).map_err(|error| {
+            EffectError::parameter(format!("The attachment `{name}` is not valid base64: {error}."))
+        })?,
+    };
     let content_type = file.content_type.as_deref().unwrap_or("application/octet-stream");
     let content_type = ContentType::parse(content_type).map_err(|_| {
         EffectError::parameter(format!(

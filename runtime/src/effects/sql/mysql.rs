@@ -4,7 +4,7 @@
 
 use super::failure::failed;
 use super::rows::{
-    Room, Unread, bytes, collected, decimal, float, integer, iso, unsigned, wrong_count, wrong_parameter,
+    Room, Unread, collected, decimal, float, integer, iso, unsigned, wrong_count, wrong_parameter,
 };
 use super::statement::{Budget, Statement};
 use super::target::Target;
@@ -118,7 +118,7 @@ fn arguments(values: &[Value]) -> Result<MySqlArguments, EffectError> {
     Ok(arguments)
 }
 
-fn columns(row: &MySqlRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread> {
+fn columns(row: &MySqlRow, room: &mut Room<'_>) -> Result<Vec<(String, Value)>, Unread> {
     let mut columns = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
         let unreadable = |error: sqlx::Error| {
@@ -134,13 +134,13 @@ fn columns(row: &MySqlRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unre
             false => row.try_get_unchecked(index).map_err(unreadable)?,
         };
         room.fits(raw.len())?;
-        let value = value(row, index).map_err(unreadable)?;
+        let value = value(row, index, room).map_err(unreadable)?;
         columns.push((column.name().to_owned(), room.hold(value)?));
     }
     Ok(columns)
 }
 
-fn value(row: &MySqlRow, index: usize) -> Result<Value, sqlx::Error> {
+fn value(row: &MySqlRow, index: usize, room: &Room<'_>) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(index)?;
     if raw.is_null() {
         return Ok(Value::Null);
@@ -166,7 +166,7 @@ fn value(row: &MySqlRow, index: usize) -> Result<Value, sqlx::Error> {
         "CHAR" | "VARCHAR" | "TINYTEXT" | "TEXT" | "MEDIUMTEXT" | "LONGTEXT" | "ENUM" | "SET" => {
             row.try_get_unchecked::<String, _>(index)?.into()
         }
-        _ => bytes(row.try_get_unchecked(index)?),
+        _ => room.bytes(row.try_get_unchecked(index)?),
     })
 }
 

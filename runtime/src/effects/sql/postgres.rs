@@ -138,7 +138,7 @@ fn arguments(prepared: &sqlx::postgres::PgStatement, values: &[Value]) -> Result
     Ok(arguments)
 }
 
-fn columns(row: &PgRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread> {
+fn columns(row: &PgRow, room: &mut Room<'_>) -> Result<Vec<(String, Value)>, Unread> {
     let mut columns = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
         let unreadable = |reason: String| {

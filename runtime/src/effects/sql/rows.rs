@@ -28,7 +28,7 @@ pub(super) async fn collected<Done, Row>(
     statement: &Statement,
     target: &Target,
     done: impl Fn(&Done) -> (u64, Option<i64>),
-    columns: impl Fn(&Row, &mut Room) -> Result<Vec<(String, Value)>, Unread>,
+    columns: impl Fn(&Row, &mut Room<'_>) -> Result<Vec<(String, Value)>, Unread>,
 ) -> Result<Vec<Value>, EffectError> {
     let mut rows = Rows::new(statement);
     let (mut count, mut last_insert_id) = (0, None);
@@ -48,7 +48,11 @@ pub(super) async fn collected<Done, Row>(
 }
 
 /// What the values of a result may still take, in bytes.
-pub(super) struct Room(usize);
+pub(super) struct Room<'a> {
+    left: usize,
+    /// See [`Statement::mark`].
+    mark: Option<&'a str>,
+}
 
 /// There is no room for it.
 #[derive(Debug, Error)]
@@ -69,18 +73,27 @@ impl From<TooLarge> for Unread {
     }
 }
 
-impl Room {
+impl Room<'_> {
     /// Room for something of so many bytes.
     pub fn take(&mut self, bytes: usize) -> Result<(), TooLarge> {
-        self.0 = self.0.checked_sub(bytes).ok_or(TooLarge)?;
+        self.left = self.left.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
     }
 
     /// Whether something of at least so many bytes could fit.
     pub fn fits(&self, bytes: usize) -> Result<(), TooLarge> {
-        match bytes <= self.0 {
+        match bytes <= self.left {
             true => Ok(()),
             false => Err(TooLarge),
+        }
+    }
+
+    /// Bytes, in base64.
+    pub fn bytes(&self, bytes: &[u8]) -> Value {
+        let encoded = Value::String(STANDARD.encode(bytes));
+        match self.mark {
+            Some(mark) => Value::Object(Map::from_iter([(mark.to_owned(), encoded)])),
+            None => encoded,
         }
     }
 
@@ -95,7 +108,7 @@ impl Room {
 struct Rows<'a> {
     statement: &'a Statement,
     rows: Vec<Value>,
-    room: Room,
+    room: Room<'a>,
 }
 
 impl<'a> Rows<'a> {
@@ -103,14 +116,17 @@ impl<'a> Rows<'a> {
         Rows {
             statement,
             rows: Vec::new(),
-            room: Room(statement.bytes_max),
+            room: Room {
+                left: statement.bytes_max,
+                mark: statement.mark.as_deref(),
+            },
         }
     }
 
     /// Takes a row of named values, which have taken their room.
     fn push(
         &mut self,
-        columns: impl FnOnce(&mut Room) -> Result<Vec<(String, Value)>, Unread>,
+        columns: impl FnOnce(&mut Room<'_>) -> Result<Vec<(String, Value)>, Unread>,
     ) -> Result<(), EffectError> {
         if self.rows.len() >= self.statement.rows_max {
             let message = format!(
@@ -139,7 +155,7 @@ impl<'a> Rows<'a> {
 }
 
 /// A row as an object; names take room as well.
-fn named(columns: Vec<(String, Value)>, room: &mut Room) -> Result<Value, TooLarge> {
+fn named(columns: Vec<(String, Value)>, room: &mut Room<'_>) -> Result<Value, TooLarge> {
     let mut row = Map::new();
     let mut numbers = HashMap::new();
     for (name, value) in columns {
@@ -224,10 +240,6 @@ pub(super) fn float(number: f64) -> Value {
         true => number.into(),
         false => number.to_string().into(),
     }
-}
-
-pub(super) fn bytes(bytes: &[u8]) -> Value {
-    STANDARD.encode(bytes).into()
 }
 
 /// The number of parameters that a statement has is not that of those given.

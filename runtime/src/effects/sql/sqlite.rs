@@ -5,7 +5,7 @@ mod guard;
 mod place;
 
 use super::failure::failed;
-use super::rows::{Room, Unread, bytes, collected, float, integer, wrong_parameter};
+use super::rows::{Room, Unread, collected, float, integer, wrong_parameter};
 use super::statement::Statement;
 use super::target::Target;
 use heddle_sandbox::EffectError;
@@ -80,7 +80,7 @@ pub(super) async fn execute(
     let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
     let query = sqlx::Statement::query_with(&prepared, arguments(&statement.parameters)?);
     let done = |done: &SqliteQueryResult| (done.rows_affected(), Some(done.last_insert_rowid()));
-    let columns = |row: &SqliteRow, room: &mut Room| columns(row, room, target);
+    let columns = |row: &SqliteRow, room: &mut Room<'_>| columns(row, room, target);
     let stream = (&mut connection).fetch_many(query);
     let rows = collected(stream, has_rows, statement, target, done, columns).await?;
     connection.close().await.map_err(fails)?;
@@ -121,17 +121,17 @@ fn arguments(values: &[Value]) -> Result<SqliteArguments, EffectError> {
     Ok(arguments)
 }
 
-fn columns(row: &SqliteRow, room: &mut Room, target: &Target) -> Result<Vec<(String, Value)>, Unread> {
+fn columns(row: &SqliteRow, room: &mut Room<'_>, target: &Target) -> Result<Vec<(String, Value)>, Unread> {
     let mut columns = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
-        let value = value(row, index).map_err(|error| Unread::Failed(failed(target, &error)))?;
+        let value = value(row, index, room).map_err(|error| Unread::Failed(failed(target, &error)))?;
         columns.push((column.name().to_owned(), room.hold(value)?));
     }
     Ok(columns)
 }
 
 /// By what the value is, whatever its column was declared as.
-fn value(row: &SqliteRow, index: usize) -> Result<Value, sqlx::Error> {
+fn value(row: &SqliteRow, index: usize, room: &Room<'_>) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(index)?;
     if raw.is_null() {
         return Ok(Value::Null);
@@ -140,7 +140,7 @@ fn value(row: &SqliteRow, index: usize) -> Result<Value, sqlx::Error> {
     Ok(match name.as_str() {
         "INTEGER" | "INT8" | "BOOLEAN" => integer(row.try_get_unchecked(index)?),
         "REAL" => float(row.try_get_unchecked(index)?),
-        "BLOB" => bytes(row.try_get_unchecked(index)?),
+        "BLOB" => room.bytes(row.try_get_unchecked(index)?),
         _ => row.try_get_unchecked::<String, _>(index)?.into(),
     })
 }

@@ -12,6 +12,9 @@ pub(crate) struct Statement {
     pub(super) rows_max: usize,
     pub(super) bytes_max: usize,
     pub(super) timeout: Duration,
+    /// Bytes are objects with this member only, so that files can be made of them; `None`: they are texts. Nobody else knows it:
+    /// columns of JSON can hold any object.
+    pub(super) mark: Option<String>,
 }
 
 /// What a server may send, so that no driver keeps more.

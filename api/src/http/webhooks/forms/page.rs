@@ -156,7 +156,7 @@ pub fn sent_before() -> Response {
 
 /// The answers have arrived, but what was to be done with them failed.
 pub fn failed(status: StatusCode) -> Response {
-    let text = "<p>Your answers have arrived, but something went wrong with them. Tell whoever gave you this form.</p>";
+    let text = "<p>Your answers have arrived, but something went wrong with them. Please tell the person who gave you this form.</p>";
     said(status.into_response(), "Something went wrong", text)
 }
 
@@ -169,11 +169,11 @@ pub fn refusal(error: ApiError) -> Response {
         ),
         Code::Forbidden => (
             "You can't use this form",
-            "It takes no answers from your network.".to_owned(),
+            "It does not accept answers from your network.".to_owned(),
         ),
         Code::Unavailable | Code::WorkspaceSuspended => (
             "This form is closed for now",
-            "It takes no answers at the moment. Please try again later.".to_owned(),
+            "It is not accepting answers at the moment. Please try again later.".to_owned(),
         ),
         Code::RateLimited | Code::WorkspaceQuotaExceeded => (
             "Too much at once",
@@ -185,7 +185,7 @@ pub fn refusal(error: ApiError) -> Response {
         ),
         Code::ExecutionTimeout => (
             "This takes longer",
-            "Your answers have arrived; what is done with them takes longer than usual.".to_owned(),
+            "Your answers have arrived; processing them is taking longer than usual.".to_owned(),
         ),
         Code::Internal => ("Something went wrong", "Please try again later.".to_owned()),
         _ => ("Your answers were not taken", all(error.message())),

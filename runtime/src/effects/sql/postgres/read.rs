@@ -1,7 +1,7 @@
 //! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`).
 //! Neither the bytes nor their types are trusted: the size of the result is computed before it is built.
 
-use super::super::rows::{Room, TooLarge, bytes as base64, decimal, float, integer, iso};
+use super::super::rows::{Room, TooLarge, decimal, float, integer, iso};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
 use sqlx::TypeInfo;
@@ -57,7 +57,7 @@ pub(super) const EPOCH: NaiveDate = match NaiveDate::from_ymd_opt(2000, 1, 1) {
 };
 
 /// A value of this type, which takes its room.
-pub(super) fn value(of: &PgTypeInfo, bytes: &[u8], room: &mut Room) -> Read<Value> {
+pub(super) fn value(of: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>) -> Read<Value> {
     nested(of, bytes, room, TYPES_MAX)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn base(of: &PgTypeInfo, mut levels: usize) -> Result<(&PgTypeInfo, u
     Ok((of, levels))
 }
 
-fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Read<Value> {
+fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>, levels: usize) -> Read<Value> {
     let (of, levels) = base(of, levels)?;
     let value = match of.kind() {
         PgTypeKind::Array(element) => {
@@ -85,7 +85,7 @@ fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Read
 }
 
 /// A value of a type that is not made of others.
-fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Read<Value> {
+fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room<'_>) -> Read<Value> {
     Ok(match of.name() {
         "BOOL" => (bytes != [0]).into(),
         "INT2" => integer(i16::from_be_bytes(fixed(bytes)?).into()),
@@ -105,7 +105,7 @@ fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Read<Value> {
         "JSONB" => json(bytes.get(1..).unwrap_or_default(), room)?,
         "BYTEA" => {
             room.fits(bytes.len())?;
-            base64(bytes)
+            room.bytes(bytes)
         }
         "DATE" => date(i32::from_be_bytes(fixed(bytes)?)).into(),
         "TIME" => time(i64::from_be_bytes(fixed(bytes)?))?.into(),
@@ -128,7 +128,7 @@ fn text(bytes: &[u8]) -> Value {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-fn json(bytes: &[u8], room: &Room) -> Read<Value> {
+fn json(bytes: &[u8], room: &Room<'_>) -> Read<Value> {
     room.fits(bytes.len())?;
     Ok(serde_json::from_slice(bytes)?)
 }
@@ -282,7 +282,7 @@ fn interval(bytes: &[u8]) -> Read<String> {
 }
 
 /// Dimensions first; elements of any number of dimensions follow in row order.
-fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Read<Value> {
+fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>, levels: usize) -> Read<Value> {
     let mut reader = Reader(bytes);
     let dimensions = usize::try_from(reader.i32()?).map_err(|_| ReadError::NegativeDimensions)?;
     let (_has_nulls, _element_oid) = (reader.i32()?, reader.i32()?);
@@ -322,7 +322,7 @@ fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> 
     Ok(Value::Array(items))
 }
 
-fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room, levels: usize) -> Read<Value> {
+fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room<'_>, levels: usize) -> Read<Value> {
     let Ok(length) = usize::try_from(reader.i32()?) else {
         return Ok(room.hold(Value::Null)?);
     };

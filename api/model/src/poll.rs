@@ -1,0 +1,155 @@
+//! What an OnPoll node's parameters say: what a service is asked, and where in its answer the things are that runs are started
+//! for. Knows nothing of requests' ways, runs and times.
+
+mod answer;
+mod seen;
+
+pub use answer::{AnswerProblem, Found, Thing};
+pub use seen::Seen;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+/// When it asks if the node does not say.
+pub const EVERY_FIVE_MINUTES: &str = "*/5 * * * *";
+/// Time for an answer, unless the node has another; none may have more than the last.
+const TIMEOUT_MS: f64 = 30_000.0;
+const TIMEOUT_MS_MAX: f64 = 60_000.0;
+
+/// What a service is asked again and again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Poll {
+    url: String,
+    connection: Option<String>,
+    method: String,
+    query: Map<String, Value>,
+    headers: Map<String, Value>,
+    body: Option<Value>,
+    timeout_ms: f64,
+    /// Where the list is; none: the answer is the list.
+    items: Option<String>,
+    /// Where in a thing its id is; none: the whole of it tells it from others.
+    id: Option<String>,
+    /// Where in the answer the next request's cursor is.
+    cursor: Option<String>,
+    /// The query parameter that has it.
+    cursor_parameter: Option<String>,
+    /// Whether runs are started for what is there at the first time.
+    pub from_beginning: bool,
+}
+
+impl Poll {
+    /// From a node's parameters.
+    pub fn of(parameters: &Map<String, Value>) -> Self {
+        let text = |name: &str| parameters.get(name).and_then(Value::as_str).map(str::to_owned);
+        let object = |name: &str| {
+            let given = parameters.get(name).and_then(Value::as_object);
+            given.cloned().unwrap_or_default()
+        };
+        let timeout_ms = parameters.get("timeoutMs").and_then(Value::as_f64);
+        Poll {
+            url: text("url").unwrap_or_default(),
+            connection: text("connection"),
+            method: text("method").unwrap_or_else(|| "GET".to_owned()),
+            query: object("query"),
+            headers: object("headers"),
+            body: parameters.get("body").filter(|body| !body.is_null()).cloned(),
+            timeout_ms: timeout_ms.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MS_MAX),
+            items: text("items"),
+            id: text("id"),
+            cursor: text("cursor"),
+            cursor_parameter: text("cursorParameter"),
+            from_beginning: text("startFrom").as_deref() == Some("beginning"),
+        }
+    }
+
+    /// Tells what is asked from what was asked before: what was seen of another list says nothing of this one.
+    pub fn fingerprint(&self) -> String {
+        let said = json!([
+            self.url,
+            self.connection,
+            self.method,
+            self.query,
+            self.body,
+            self.items,
+            self.id,
+            self.cursor,
+            self.cursor_parameter,
+        ]);
+        hex::encode(Sha256::digest(said.to_string()))
+    }
+
+    /// The request, as the effect `http` takes it.
+    pub fn request(&self, cursor: Option<&str>) -> Value {
+        let mut pairs = texts(&self.query);
+        if let (Some(name), Some(cursor)) = (&self.cursor_parameter, cursor) {
+            pairs.retain(|(other, _)| other != name);
+            pairs.push((name.clone(), cursor.to_owned()));
+        }
+        let mut headers = texts(&self.headers);
+        let mut says = |name: &str, value: &str| {
+            if !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+                headers.push((name.to_owned(), value.to_owned()));
+            }
+        };
+        says("Accept", "application/json");
+        if self.body.is_some() {
+            says("Content-Type", "application/json");
+        }
+        let mut request = json!({
+            "method": self.method,
+            "url": with_query(&self.url, &pairs),
+            "headers": headers,
+            "timeoutMs": self.timeout_ms,
+        });
+        if let Some(connection) = &self.connection {
+            request["connection"] = connection.clone().into();
+        }
+        if let Some(body) = &self.body {
+            request["body"] = json!({ "text": body.to_string() });
+        }
+        request
+    }
+
+    /// What is in an answer.
+    pub fn found<'a>(&self, answer: &'a str) -> Result<Found<'a>, AnswerProblem> {
+        answer::found(
+            answer,
+            (self.items.as_deref(), self.id.as_deref()),
+            self.cursor.as_deref(),
+        )
+    }
+}
+
+/// Names with their values as texts; of a list, each.
+fn texts(given: &Map<String, Value>) -> Vec<(String, String)> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let pairs = |(name, value): (&String, &Value)| -> Vec<(String, String)> {
+        match value {
+            Value::Null => Vec::new(),
+            Value::Array(several) => several.iter().map(|one| (name.clone(), text(one))).collect(),
+            one => vec![(name.clone(), text(one))],
+        }
+    };
+    given.iter().flat_map(pairs).collect()
+}
+
+/// The address with more in its query. It may be a path, so it is changed as text.
+fn with_query(url: &str, pairs: &[(String, String)]) -> String {
+    if pairs.is_empty() {
+        return url.to_owned();
+    }
+    let (url, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
+    let separator = match url.split_once('?') {
+        None => "?",
+        Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+        Some(_) => "&",
+    };
+    let query = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(pairs)
+        .finish();
+    format!("{url}{separator}{query}{fragment}")
+}

@@ -1,0 +1,103 @@
+//! What OnPoll nodes ask, and what is new in the answers.
+
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use heddle_model::poll::{Poll, Seen};
+use serde_json::{Value, json};
+
+/// More than an answer may have, and more than are remembered.
+const MANY: [usize; 2] = [2_001, 5_010];
+
+fn poll(parameters: &Value) -> Poll {
+    Poll::of(parameters.as_object().unwrap())
+}
+
+#[test]
+fn the_cursor_is_in_the_query() {
+    let poll = poll(&json!({
+        "url": "https://shop.example.com/orders?open=1#top", "query": {"since": 1, "tag": ["a b", true], "no": null},
+        "cursorParameter": "since", "cursor": "next", "headers": {"accept": "text/x"}, "body": {"q": 1}, "timeoutMs": 1e9,
+    }));
+    let first = poll.request(None);
+    assert_eq!(
+        first["url"],
+        "https://shop.example.com/orders?open=1&since=1&tag=a+b&tag=true#top"
+    );
+    let next = json!({
+        "method": "GET", "url": "https://shop.example.com/orders?open=1&tag=a+b&tag=true&since=c%26d#top",
+        "headers": [["accept", "text/x"], ["Content-Type", "application/json"]], "timeoutMs": 60_000.0,
+        "body": {"text": "{\"q\":1}"},
+    });
+    assert_eq!(poll.request(Some("c&d")), next);
+}
+
+/// The keys of the things in a list; what is wrong with the answer.
+fn keys(list: &str, id: Option<&str>) -> Result<Vec<String>, String> {
+    let answer = format!(r#"{{"data": 1, "data": [{{"other": [[]], "list": {list}}}]}}"#);
+    keys_of(&answer, id)
+}
+
+fn keys_of(answer: &str, id: Option<&str>) -> Result<Vec<String>, String> {
+    let poll = poll(&json!({"items": "data.0.list", "id": id}));
+    let found = poll.found(answer).map_err(|problem| problem.to_string())?;
+    Ok(found.things.into_iter().map(|thing| thing.identity).collect())
+}
+
+#[test]
+fn things_are_told_apart_by_what_they_are() {
+    let one = keys(r#"[{"a": 1, "b": ["x"]}]"#, None).unwrap();
+    assert_eq!(one, keys(r#"[{"b":["\u0078"],"a":1}]"#, None).unwrap());
+    assert_ne!(one, keys(r#"[{"a": 1, "b": "x"}]"#, None).unwrap());
+    let by_id = keys(r#"[{"id": "1"}, {"id": 1}, {"id": "1", "n": 2}]"#, Some("id")).unwrap();
+    assert!(by_id[0] == by_id[2] && by_id[0] != by_id[1]);
+    // Longer than numbers are.
+    let long = keys(
+        r#"[{"id": 123456789012345678901}, {"id": 123456789012345678902}]"#,
+        Some("id"),
+    )
+    .unwrap();
+    assert_ne!(long[0], long[1]);
+}
+
+#[test]
+fn what_is_wrong_with_an_answer_is_told() {
+    assert!(keys_of("{", None).unwrap_err().starts_with("is not valid JSON"));
+    let said = |list: &str, id| keys(list, id).unwrap_err();
+    assert!(said("{}", None).contains("is not an array"));
+    assert!(said(r#"[{"id": 1}, {"id": null}]"#, Some("id")).contains("`id` in element 1"));
+    assert!(said(&format!("[{}{}]", "[".repeat(500), "]".repeat(500)), None).contains("too deep"));
+    assert!(said(&format!("[{}1]", "1,".repeat(MANY[0] - 1)), None).contains("more than 2000"));
+    for answer in [
+        "{}",
+        "7",
+        r#"{"data": [{"list": null}]}"#,
+        r#"{"data": [{"list": []}]}"#,
+    ] {
+        assert_eq!(keys_of(answer, Some("id")).unwrap(), [""; 0], "{answer}");
+    }
+}
+
+#[test]
+fn a_cursor_is_a_text_or_a_number() {
+    let cursor = |path| {
+        let answer = r#"[{"at": 5}, {"at": "b"}, {"at": ""}, {"at": {}}]"#;
+        poll(&json!({"cursor": path})).found(answer).unwrap().cursor
+    };
+    assert_eq!(cursor("0.at").as_deref(), Some("5"));
+    assert_eq!(cursor("-3.at").as_deref(), Some("b"));
+    for none in ["-1.at", "2.at", "-5.at", "4.at", "x", ""] {
+        assert_eq!(cursor(none), None, "{none}");
+    }
+}
+
+#[test]
+fn the_newest_are_remembered() {
+    let keys: Vec<String> = (0..MANY[1]).map(|number| number.to_string()).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let seen = Seen::default().with(keys[..5_000].iter().copied());
+    let seen = Seen::of_stored(&seen.stored()).with(keys[4_995..].iter().copied());
+    assert!(keys[4_995..].iter().all(|key| seen.has(key)));
+    assert!(seen.has("0") && seen.has("4984") && !seen.has("4990"));
+    assert_eq!(Seen::of_stored(&seen.stored()), seen);
+    assert_eq!(Seen::of_stored("ä"), Seen::default());
+}

@@ -1,0 +1,39 @@
+//! Three paths and, on the next lines, what a service answers to a poll: its things are parts of the answer, so many and no more, and
+//! what was seen of it is not new again.
+
+use heddle_model::poll::{Poll, Seen};
+use serde_json::{Map, Value, json};
+
+/// Checks an input.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let (paths, answer) = text.split_once('\n').unwrap_or(("", text));
+    let mut parameters = Map::from_iter([("url".to_owned(), json!("https://shop.example.com"))]);
+    for (name, path) in ["items", "id", "cursor"].into_iter().zip(paths.split(' ')) {
+        if !path.is_empty() {
+            parameters.insert(name.to_owned(), path.into());
+        }
+    }
+    let poll = Poll::of(&parameters);
+    let Ok(found) = poll.found(answer) else {
+        return;
+    };
+    assert!(found.things.len() <= 2_000);
+    assert!(
+        found
+            .cursor
+            .is_none_or(|cursor| (1..=2_000).contains(&cursor.len()))
+    );
+    let places = answer.as_bytes().as_ptr_range();
+    for thing in &found.things {
+        assert!(places.contains(&thing.json.get().as_ptr()));
+        let read: Result<Value, _> = serde_json::from_str(thing.json.get());
+        assert!(read.is_ok() || thing.id.is_some(), "{:?}", thing.json);
+    }
+    let keys = || found.things.iter().map(|thing| thing.identity.as_str());
+    let seen = Seen::of_stored(&Seen::default().with(keys()).stored());
+    assert!(keys().all(|key| seen.has(key)));
+    assert_eq!(seen, seen.with(keys()));
+}

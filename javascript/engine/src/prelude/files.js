@@ -1,0 +1,122 @@
+// Blob and File (W3C File API, a part). A value that refers to a file is a File as well: the host has its bytes, and they are
+// read when they are asked for. What code has made is stored when it is handed on: the function that this gives does it.
+(native, global) => {
+  const MARK = "$file";
+  const ANY_TYPE = "application/octet-stream";
+  // Bytes that are read at once. The run's journal has none of them: they are read once more if the run goes on after a crash.
+  const PART_BYTES = 1 << 20;
+  const isStored = (value) => typeof value?.[MARK] === "string";
+  // The bytes of what code has made.
+  const contents = new WeakMap();
+
+  const joined = (parts) => {
+    if (parts === null || typeof parts !== "object" || typeof parts[Symbol.iterator] !== "function") {
+      throw new TypeError("A Blob takes an array of its parts");
+    }
+    const pieces = Array.from(parts, (part) => {
+      if (part instanceof Blob) {
+        if (contents.has(part)) return contents.get(part);
+        throw new TypeError("A stored file is no part of another: read it first, by `await file.bytes()`");
+      }
+      if (part instanceof ArrayBuffer || ArrayBuffer.isView(part)) return native.bytesOf(part);
+      return native.encodeUtf8(String(part));
+    });
+    const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      bytes.set(piece, at);
+      at += piece.length;
+    }
+    return bytes;
+  };
+  const read = async (file) => {
+    const about = { [MARK]: file[MARK], name: String(file.name ?? ""), type: String(file.type ?? "") };
+    let bytes = new Uint8Array(0);
+    for (let offset = 0, size = 1; offset < size;) {
+      const request = { operation: "read", file: about, as: "base64", offset, limit: PART_BYTES };
+      const answer = await native.request("file-piece", request);
+      const part = Uint8Array.fromBase64(answer.base64);
+      if (offset === 0) {
+        size = answer.size;
+        bytes = new Uint8Array(size);
+      }
+      if (part.length === 0) break;
+      bytes.set(part, offset);
+      offset += part.length;
+    }
+    return bytes;
+  };
+  const own = (target, name, value) => {
+    Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+  };
+
+  class Blob {
+    constructor(parts = [], { type = "" } = {}) {
+      const bytes = joined(parts);
+      contents.set(this, bytes);
+      own(this, "type", String(type).toLowerCase());
+      own(this, "size", bytes.length);
+    }
+    async bytes() {
+      const bytes = contents.get(this);
+      if (bytes) return bytes.slice();
+      if (isStored(this)) return read(this);
+      throw new TypeError("This is no file");
+    }
+    async arrayBuffer() { return (await this.bytes()).buffer; }
+    async text() { return new global.TextDecoder().decode(await this.bytes()); }
+    async json() { return JSON.parse(await this.text()); }
+    slice(start, end, type = "") {
+      const bytes = contents.get(this);
+      if (!bytes) throw new TypeError("A stored file has no parts: read it first, by `await file.bytes()`");
+      return new Blob([bytes.slice(start, end)], { type });
+    }
+    get [Symbol.toStringTag]() { return "Blob"; }
+  }
+  class File extends Blob {
+    constructor(parts, name, options) {
+      if (name === undefined) throw new TypeError("new File takes the file's parts and its name");
+      super(parts, options);
+      own(this, "name", String(name));
+      native.madeFile();
+    }
+    get [Symbol.toStringTag]() { return "File"; }
+  }
+  native.filePrototype = File.prototype;
+  // A body of fetch: the bytes of what code has made, or a file that the host has.
+  native.bodyOfFile = (value) => {
+    if (!(value instanceof Blob)) return undefined;
+    const type = value.type || undefined;
+    if (isStored(value)) return { file: { [MARK]: value[MARK], name: value.name, type: value.type }, type: type ?? ANY_TYPE };
+    return { bytes: contents.get(value), type };
+  };
+
+  for (const [name, value] of Object.entries({ Blob, File })) {
+    Object.defineProperty(global, name, { value, writable: true, configurable: true });
+  }
+
+  const store = async (file) => {
+    const request = {
+      operation: "make", base64: contents.get(file).toBase64(), name: file.name, type: file.type || ANY_TYPE,
+    };
+    const made = await native.request("file", request);
+    for (const [name, value] of Object.entries(made)) own(file, name, value);
+  };
+  // Stores the files in a value; one after the other, so that it is done in the same order each time.
+  return async (value) => {
+    const seen = new Set();
+    const values = [value];
+    while (values.length > 0) {
+      const one = values.pop();
+      if (typeof one !== "object" || one === null || ArrayBuffer.isView(one) || seen.has(one)) continue;
+      seen.add(one);
+      if (!(one instanceof File)) {
+        // One by one: a call takes 65,535 arguments.
+        for (const child of Object.values(one).reverse()) values.push(child);
+      } else if (contents.has(one) && !isStored(one)) {
+        await store(one);
+      }
+    }
+    return value;
+  };
+}

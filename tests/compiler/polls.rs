@@ -1,0 +1,86 @@
+//! What the compiler says of an OnPoll node's parameters, and the rights that they need.
+
+use crate::diagnostics::{graph, node, of};
+use heddle_compiler::{Options, analyse};
+use serde_json::{Value, json};
+
+fn told(parameters: Value) -> Vec<String> {
+    let said = of(graph([node("list", "OnPoll", parameters)], &[]));
+    let lines = said.lines().filter(|line| !line.starts_with(' '));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_poll_is_checked() {
+    let whole = json!({
+        "url": "/orders", "connection": "shop", "cron": "0 * * * *", "timezone": "Europe/Berlin", "items": "data.0.list",
+        "id": "meta.id", "startFrom": "beginning", "method": "POST", "body": {"a": [1]}, "headers": {"A": "b"},
+        "query": {"q": ["a", 1]}, "cursor": "-1.id", "cursorParameter": "after", "timeoutMs": 5000,
+    });
+    assert_eq!(told(whole), [""; 0]);
+    let cases = [
+        (json!({}), "`url` is required"),
+        (json!({"url": "/orders"}), "`/orders` is not an address to ask"),
+        (json!({"url": "ftp://x.example.com/"}), "is not an address to ask"),
+        (
+            json!({"url": "https://x.example.com/{{ 1 }}"}),
+            "must be a literal",
+        ),
+        (
+            json!({"url": "https://x.example.com", "cron": "every day"}),
+            "has 2 fields",
+        ),
+        (
+            json!({"url": "https://x.example.com", "items": "a..b"}),
+            "`a..b` is not a path",
+        ),
+        (
+            json!({"url": "https://x.example.com", "cursor": "next"}),
+            "`cursorParameter` is required with `cursor`",
+        ),
+        (
+            json!({"url": "https://x.example.com", "body": {}}),
+            "`body` is not sent with the method GET",
+        ),
+        (
+            json!({"url": "https://x.example.com", "headers": {"a": "x".repeat(70_000)}}),
+            "65536 are allowed",
+        ),
+    ];
+    for (parameters, part) in cases {
+        let said = told(parameters).join("\n");
+        assert!(said.contains(part) && said.contains("error["), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_poll_may_ask_whom_it_names() {
+    let rights = |parameters: Value, is_disabled: bool| {
+        let mut list = node("list", "OnPoll", parameters);
+        list["data"]["disabled"] = json!(is_disabled);
+        let graph = graph([list, node("start", "OnManual", json!({}))], &[]);
+        let (lowered, diagnostics) = analyse(&graph, &json!({}), &Options::default());
+        let rights = lowered
+            .unwrap_or_else(|| panic!("{diagnostics:?}"))
+            .manifest
+            .rights;
+        (
+            rights.effects.join(" "),
+            rights.hosts.join(" "),
+            rights.connections.join(" "),
+        )
+    };
+    let told = |effects: &str, hosts: &str, connections: &str| {
+        (effects.to_owned(), hosts.to_owned(), connections.to_owned())
+    };
+    let whole = json!({"url": "https://shop.example.com:8443/orders", "connection": "shop"});
+    assert_eq!(
+        rights(whole.clone(), false),
+        told("http", "shop.example.com:8443", "shop")
+    );
+    assert_eq!(
+        rights(json!({"url": "/orders", "connection": "shop"}), false),
+        told("http", "", "shop")
+    );
+    assert_eq!(rights(whole, true), told("", "", ""));
+}
