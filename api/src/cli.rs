@@ -7,6 +7,7 @@ mod connections;
 mod data_dir;
 mod diagnostics;
 mod failure;
+mod given;
 mod healthcheck;
 mod import;
 mod indent;

@@ -3,6 +3,7 @@
 use super::compile::{self, Instrumentation};
 use super::connections::FileConnections;
 use super::failure::{Exit, Failure};
+use super::given::{self, Variables};
 use super::input::{self, DATA_BYTES_MAX};
 use super::outcome;
 use super::output;
@@ -20,8 +21,6 @@ use heddle_runtime::{
     Status, Tier,
 };
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::env;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -42,12 +41,8 @@ pub struct RunArgs {
     trigger: Option<String>,
     #[command(flatten)]
     instrumentation: Instrumentation,
-    /// A variable, `$vars.NAME`, as a string; can be given several times.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = values::variable)]
-    variables: Vec<(String, String)>,
-    /// Variables as a JSON object.
-    #[arg(long = "vars", value_name = "FILE")]
-    variables_file: Option<PathBuf>,
+    #[command(flatten)]
+    variables: Variables,
     /// Secrets, `$secrets.NAME`, as a JSON object of strings.
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
@@ -141,19 +136,6 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         Some(path) => input::read_json::<Box<RawValue>>(path, "the event", DATA_BYTES_MAX)?,
         None => RawValue::NULL.to_owned(),
     };
-    let mut variables: Map<String, Value> = match &args.variables_file {
-        Some(path) => input::read_json(path, "the variables", DATA_BYTES_MAX)?,
-        None => Map::new(),
-    };
-    variables.extend(
-        args.variables
-            .iter()
-            .map(|(name, value)| (name.clone(), value.as_str().into())),
-    );
-    let secrets: BTreeMap<String, String> = match &args.secrets {
-        Some(path) => input::read_json(path, "the secrets", DATA_BYTES_MAX)?,
-        None => BTreeMap::new(),
-    };
     let connections = match &args.connections {
         Some(path) => FileConnections::read(path)?,
         None => FileConnections::default(),
@@ -179,11 +161,8 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         seed,
         trigger_node_id: args.trigger.clone(),
         event,
-        variables,
-        secrets: secrets
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect(),
+        variables: args.variables.read()?,
+        secrets: given::secrets(args.secrets.as_deref())?,
         journal: None,
         calls: None,
         callbacks: None,

@@ -6,18 +6,17 @@ mod running;
 
 use super::case;
 use super::failure::{Exit, Failure};
-use super::input::{self, DATA_BYTES_MAX};
+use super::given::{self, Variables};
 use super::output;
 use super::remote::{self, MadeFrom};
 use super::report::printable;
-use super::values;
 use clap::Args;
 use coverage::Coverage;
 use heddle_remote::directory::Directory;
 use heddle_remote::server::plain;
 use heddle_service::test_cases::{DifferenceKind, Expectation, Verdict};
 use running::{Ended, Job, Subject, Values};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,12 +57,8 @@ pub struct TestArgs {
     /// How many tests run at a time. Default: as many as there are processors.
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
-    /// A variable, `$vars.NAME`, as a string; can be given several times.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = values::variable)]
-    variables: Vec<(String, String)>,
-    /// Variables as a JSON object.
-    #[arg(long = "vars", value_name = "FILE")]
-    variables_file: Option<PathBuf>,
+    #[command(flatten)]
+    variables: Variables,
     /// Secrets as a JSON object of strings, for tests whose results depend on them. Default: any secret has a value.
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
@@ -185,22 +180,9 @@ fn once(args: &TestArgs, directory: &Directory) -> Result<ExitCode, Failure> {
 }
 
 fn values(args: &TestArgs) -> Result<Values, Failure> {
-    let mut variables: Map<String, Value> = match &args.variables_file {
-        Some(path) => input::read_json(path, "the variables", DATA_BYTES_MAX)?,
-        None => Map::new(),
-    };
-    let given = args.variables.iter();
-    variables.extend(given.map(|(name, value)| (name.clone(), value.as_str().into())));
-    let secrets: BTreeMap<String, String> = match &args.secrets {
-        Some(path) => input::read_json(path, "the secrets", DATA_BYTES_MAX)?,
-        None => BTreeMap::new(),
-    };
     Ok(Values {
-        variables,
-        secrets: secrets
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect(),
+        variables: args.variables.read()?,
+        secrets: given::secrets(args.secrets.as_deref())?,
         cache_dir: args.cache_dir.clone(),
     })
 }

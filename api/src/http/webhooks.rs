@@ -3,6 +3,7 @@
 mod admission;
 mod answer;
 mod chats;
+mod content;
 mod cors;
 mod forms;
 mod ingest;

@@ -6,6 +6,7 @@ mod said;
 pub(super) mod turn;
 
 use super::admission::{Admitted, limit};
+use super::content;
 use super::forms::{is_open, is_token, new_token};
 use super::ingest::{self, Arrival};
 use super::whole::read;
@@ -14,13 +15,11 @@ use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
 use axum::body::Body;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use heddle_model::Code;
 use heddle_model::chat::{self, Chat, Message};
 use heddle_model::status::WebhookStatus;
-use heddle_service::webhooks::body;
 use heddle_service::webhooks::event::Added;
 use page::{Shown, Transcript};
 use serde_json::value::to_raw_value;
@@ -124,12 +123,7 @@ async fn received(
     limit(app, admitted, arrival.at)?;
     let content = read(body, admitted.body_bytes_max(app)).await?;
     arrival.note_bytes(content.len() as u64);
-    let content_type = parts
-        .headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let body = body::read(kind, content_type.unwrap_or_default(), &content).await;
-    let body = body.map_err(|problem| ApiError::field("", format!("the body {problem}")))?;
+    let body = content::value(kind, &parts.headers, &content).await?;
     serde_json::from_str(body.get())
         .map_err(|_| ApiError::field("", "the body must be an object with a `message`".to_owned()))
 }

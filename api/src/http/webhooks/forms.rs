@@ -4,6 +4,7 @@ mod fields;
 pub(super) mod page;
 
 use super::admission::{Admitted, limit};
+use super::content;
 use super::ingest::{self, Arrival, Uploaded};
 use super::path;
 use super::uploads;
@@ -12,7 +13,6 @@ use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
 use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use fields::Filled;
@@ -20,7 +20,6 @@ use heddle_model::form::{Form, Mistake};
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::WhenPaused;
 use heddle_model::{Code, entropy};
-use heddle_service::webhooks::body;
 use heddle_service::webhooks::event::Added;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
@@ -148,12 +147,7 @@ async fn received(
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
     let content = read(body, admitted.body_bytes_max(app)).await?;
-    let content_type = parts
-        .headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let body = body::read(kind, content_type.unwrap_or_default(), &content).await;
-    let body = body.map_err(|problem| ApiError::field("", format!("the body {problem}")))?;
+    let body = content::value(kind, &parts.headers, &content).await?;
     let uploaded = Uploaded {
         run: None,
         body: body.into_owned(),

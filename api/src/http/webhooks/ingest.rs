@@ -5,6 +5,7 @@ use super::admission::{Admitted, find, fit, limit};
 use super::answer::{duplicate, not_allowed};
 use super::chats;
 use super::chats::turn::Turn;
+use super::content::{self, content_type};
 use super::forms;
 use super::path;
 use super::waiting::wait;
@@ -13,7 +14,7 @@ use crate::http::client_ip::{ClientIp, untrusted_proxy};
 use crate::http::error::ApiError;
 use axum::Json;
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use axum::http::header::{CONTENT_LENGTH, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -368,20 +369,12 @@ async fn event_of(
     let webhook = admitted.webhook();
     let claims = authenticate(app, admitted, parts, body)?;
     limit(app, admitted, at)?;
-    let unreadable = |problem: String| ApiError::field("", format!("the body {problem}"));
-    let content_type = parts
-        .headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let content_type = content_type.unwrap_or_default();
     let (value, raw_body) = match admitted.body {
         Some(kind) => {
-            let raw = webhook.raw_body.then(|| body::raw(kind, content_type, body));
-            let raw = raw.transpose().map_err(unreadable)?.flatten();
-            (
-                body::read(kind, content_type, body).await.map_err(unreadable)?,
-                raw,
-            )
+            let raw = || body::raw(kind, content_type(&parts.headers), body);
+            let raw = webhook.raw_body.then(raw).transpose();
+            let raw = raw.map_err(content::unreadable)?.flatten();
+            (content::value(kind, &parts.headers, body).await?, raw)
         }
         None if body.is_empty() => (Cow::Borrowed(RawValue::NULL), None),
         None => {

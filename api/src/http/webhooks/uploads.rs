@@ -2,6 +2,7 @@
 //! then it is read first, within the limit of bodies that are kept in memory.
 
 use super::admission::{Admitted, limit};
+use super::content::content_type;
 use super::ingest::{self, Arrival, Uploaded, authenticate, refuse};
 use super::whole::read;
 use crate::app::App;
@@ -9,7 +10,6 @@ use crate::http::error::ApiError;
 use crate::http::extract::unread;
 use crate::http::server::Flow;
 use axum::body::{Body, Bytes};
-use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::{StreamExt, TryStreamExt};
@@ -87,16 +87,12 @@ pub(super) async fn stored(
         text_bytes_max: app.config.webhook_body_bytes_max,
         fields: admitted.webhook().form.as_deref().map(file_fields),
     };
-    let content_type = parts
-        .headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
     let counted = Arc::<AtomicU64>::default();
     let count = counted.clone();
     let content = body.into_data_stream().inspect_ok(move |piece: &Bytes| {
         count.fetch_add(piece.len() as u64, Ordering::Relaxed);
     });
-    let read = uploads::read(kind, content_type.unwrap_or_default(), content.boxed(), &place).await;
+    let read = uploads::read(kind, content_type(&parts.headers), content.boxed(), &place).await;
     let body = read.map_err(|error| refused(error, place.bytes_max))?;
     let bytes = counted.load(Ordering::Relaxed);
     Ok((Uploaded { run, body, claims }, bytes))
