@@ -207,11 +207,7 @@ export const endpoints = (pattern: () => string) =>
   );
 
 /** What they send is JSON, a greeting if it is undefined. Not asked for while there is no endpoint. */
-export const snippets = (
-  deployment: () => string,
-  endpoint: () => string,
-  sent: () => string | undefined,
-) =>
+export const snippets = (deployment: () => string, endpoint: () => string, sent: () => string | undefined) =>
   query(
     () => ['snippets', deployment(), endpoint(), sent()],
     (signal) => {
