@@ -5,6 +5,7 @@ mod case;
 mod compile;
 mod connections;
 mod data_dir;
+mod dev;
 mod diagnostics;
 mod failure;
 mod given;
@@ -14,6 +15,7 @@ mod indent;
 mod input;
 mod keys;
 mod location;
+mod manual;
 mod nodes;
 mod outcome;
 mod output;
@@ -36,6 +38,7 @@ mod trace;
 mod user;
 mod validate;
 mod values;
+mod watching;
 mod worker;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -95,14 +98,18 @@ enum Command {
     Deploy(remote::DeployArgs),
     /// Deploy to one environment what is deployed to another.
     Promote(remote::PromoteArgs),
+    /// Try a version with recorded events of what is deployed, and print what it does differently; nothing is sent.
+    Replay(remote::ReplayArgs),
     /// List runs of this directory's workspace.
     Runs(remote::RunsArgs),
-    /// Follow what happens in this directory's workspace.
+    /// Print what the newest runs of this directory's workspace have logged, or follow what happens there.
     Logs(remote::LogsArgs),
-    /// Print the newest events that a pattern's webhooks have received.
+    /// Print the newest events that a pattern's webhooks have received, or send them on as they come.
     Tap(remote::TapArgs),
     /// Print where the console shows a pattern or the workspace.
     Open(remote::OpenArgs),
+    /// Serve this directory's patterns here, with throw-away data: deploy on save, and print what runs do.
+    Dev(Box<dev::DevArgs>),
     /// Run the tests beside this directory's patterns, here, without anything reaching outside.
     Test(Box<testing::TestArgs>),
     /// List the node types, or describe one.
@@ -132,6 +139,8 @@ enum Command {
         /// Shell to complete for.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, or write those of all commands to a directory.
+    Man(manual::ManArgs),
     /// Work for the service, confined.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -156,10 +165,12 @@ pub fn main() -> ExitCode {
         Command::Push(args) => (remote::push(args), false),
         Command::Deploy(args) => (remote::deploy(args), false),
         Command::Promote(args) => (remote::promote(args), false),
+        Command::Replay(args) => (remote::replay(args), args.json),
         Command::Runs(args) => (remote::runs(args), args.json),
         Command::Logs(args) => (remote::logs(args), args.json),
         Command::Tap(args) => (remote::tap(args), false),
         Command::Open(args) => (remote::open(args), false),
+        Command::Dev(args) => (dev::dev(args), false),
         Command::Test(args) => (testing::test(args), args.json),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::Schema => (schema::schema(), false),
@@ -173,6 +184,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Healthcheck(args) => (healthcheck::healthcheck(args), false),
         Command::Completions { shell } => (completions(*shell), false),
+        Command::Man(args) => (manual::man(args, Cli::command()), false),
         Command::Worker(args) => (worker::worker(args), false),
     };
     match result {

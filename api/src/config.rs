@@ -136,6 +136,10 @@ pub struct Config {
     pub run_fuel_max: u64,
     /// Memory limit of a run, in bytes.
     pub run_memory_bytes_max: usize,
+    /// Fuel that a pattern may give its runs; at least their limit.
+    pub run_fuel_ceiling: u64,
+    /// Memory that a pattern may give its runs, in bytes; at least their limit.
+    pub run_memory_bytes_ceiling: usize,
     /// Memory of all runs that execute at a time, in bytes; `None`: half of the machine's.
     pub runs_memory_bytes_max: Option<u64>,
     /// Concurrent runs per workspace.
@@ -261,6 +265,8 @@ impl Config {
             test_timeout: Duration::from_secs(10),
             run_fuel_max: 10_000_000_000,
             run_memory_bytes_max: 256 << 20,
+            run_fuel_ceiling: 300_000_000_000,
+            run_memory_bytes_ceiling: 512 << 20,
             runs_memory_bytes_max: None,
             workspace_concurrency_max: 64,
             workers: std::thread::available_parallelism().map_or(2, usize::from),
@@ -335,6 +341,8 @@ impl Config {
             lease: self.lease,
             run_fuel_max: self.run_fuel_max,
             run_memory_bytes_max: self.run_memory_bytes_max,
+            run_fuel_ceiling: self.run_fuel_ceiling.max(self.run_fuel_max),
+            run_memory_bytes_ceiling: self.run_memory_bytes_ceiling.max(self.run_memory_bytes_max),
             runs_memory_bytes_max: self.runs_memory_bytes_max,
             run_timeout: self.run_timeout,
             test_timeout: self.test_timeout,

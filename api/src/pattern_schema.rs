@@ -91,7 +91,12 @@ fn node() -> Value {
                 "type": "object",
                 "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
             },
-            "data": {"type": "object", "properties": {"label": {"type": "string"}}},
+            "data": {"type": "object", "properties": {
+                "label": {"type": "string"},
+                "each": {"type": "boolean", "description": "Execute once for each element of the array that comes"},
+                "once": {"type": "boolean", "description": "Of a list that comes, only the first item counts"},
+                "always": {"type": "boolean", "description": "One empty item leaves rather than none"},
+            }},
         },
         "allOf": by_type,
     })

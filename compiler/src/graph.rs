@@ -16,12 +16,23 @@ const ID_BYTES_MAX: usize = 64;
 const ATTEMPTS_MAX: u64 = 100;
 /// Longest wait or timeout: 30 days in milliseconds.
 const WAIT_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Memory of a run in MiB: from what the smallest one needs to all that 32 bits can address.
+const MEMORY_MB: (u64, u64) = (16, 4_096);
+/// What a run may compute: up to a day.
+const COMPUTE_SECONDS: (u64, u64) = (1, 86_400);
 /// Most elements in flight.
 const CONCURRENCY_MAX: u64 = 1_000;
 
 /// Fields of a graph, of its settings, of a node's data and of `retry`. A graph's notes are what editors show beside its nodes.
 const GRAPH: &[&str] = &["nodes", "edges", "settings", "notes"];
-const SETTINGS: &[&str] = &["timeoutMs", "retry", "errorPatternId", "expressions"];
+const SETTINGS: &[&str] = &[
+    "timeoutMs",
+    "memoryMb",
+    "computeSeconds",
+    "retry",
+    "errorPatternId",
+    "expressions",
+];
 const DATA: &[&str] = &[
     "typeVersion",
     "label",
@@ -31,6 +42,8 @@ const DATA: &[&str] = &[
     "retry",
     "timeoutMs",
     "each",
+    "once",
+    "always",
     "concurrency",
     "notes",
 ];
@@ -41,6 +54,8 @@ const DATA_ONLY: &[&str] = &[
     "retry",
     "timeoutMs",
     "each",
+    "once",
+    "always",
     "concurrency",
     "disabled",
 ];
@@ -70,6 +85,10 @@ pub(crate) struct Node {
     /// Milliseconds; 0 = the host's own.
     pub timeout_ms: u32,
     pub each: bool,
+    /// Of a list that comes, only the first item counts.
+    pub once: bool,
+    /// One empty item leaves rather than none.
+    pub always: bool,
     pub concurrency: Option<u32>,
 }
 
@@ -261,6 +280,8 @@ impl Reader<'_> {
         self.unknown(settings, "settings", SETTINGS);
         Settings {
             timeout_ms: self.whole(settings, ("settings", "timeoutMs"), (1, WAIT_MS_MAX)),
+            memory_mb: self.whole(settings, ("settings", "memoryMb"), MEMORY_MB),
+            compute_seconds: self.whole(settings, ("settings", "computeSeconds"), COMPUTE_SECONDS),
             retry: self.retry(settings, "settings"),
             error_pattern_id: self.text(settings, "settings", "errorPatternId"),
             expressions: self
@@ -350,6 +371,8 @@ impl Reader<'_> {
                 .whole(data, (path, "timeoutMs"), (1, WAIT_MS_MAX))
                 .unwrap_or(0) as u32,
             each: self.flag(data, path, "each"),
+            once: self.flag(data, path, "once"),
+            always: self.flag(data, path, "always"),
             concurrency: self
                 .whole(data, (path, "concurrency"), (1, CONCURRENCY_MAX))
                 .map(|n| n as u32),

@@ -249,14 +249,15 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
     }
 }
 
-/// Whether a composite is executed several times, or its failures stay within it.
+/// Whether a composite is executed several times, its failures stay within it, or its input or output is not what edges bring.
 fn is_executed_as_a_whole(spot: &Spot<'_>) -> bool {
     let retries = spot
         .node
         .retry
         .as_ref()
         .is_some_and(|retry| retry.max_attempts > 1);
-    spot.node.each || retries || spot.node.on_error != OnError::Fail
+    let node = spot.node;
+    node.each || node.once || node.always || retries || node.on_error != OnError::Fail
 }
 
 impl Instance<'_, '_> {

@@ -12,9 +12,9 @@ use crate::options::{Options, Pin};
 use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
-use heddle_catalogue::{HTTP_REQUEST, Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
+use heddle_catalogue::{HTTP_REQUEST, Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM, WAIT_FOR_CALLBACK};
 use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_LENIENT, ABI_VERSION_MIN};
-use heddle_contract::manifest::{self, Expressions, Manifest};
+use heddle_contract::manifest::{self, Asks, Expressions, Manifest};
 use heddle_contract::plan::{self, NodeKind, OnError, Plan};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -223,6 +223,8 @@ fn node(
         backoff_factor_milli: retry.map_or(1_000, |retry| (retry.factor * 1_000.0) as u32),
         timeout_ms: placed.timeout_ms,
         each: drawn.each && runs,
+        once: drawn.once && runs,
+        always: drawn.always && runs,
         concurrency: drawn.concurrency.unwrap_or(1),
         first: first || placed.part == Part::Rim,
         collect: merge.is_some() && !first,
@@ -381,7 +383,23 @@ fn manifest_node(placed: &Placed<'_, '_>) -> manifest::Node {
         node_type: placed.spot.node.node_type.clone(),
         label: placed.spot.node.label.clone().filter(|_| !placed.is_hidden()),
         outputs: placed.outputs(),
+        asks: asks(placed),
     }
+}
+
+/// Whom a node asks by a form, if it does.
+fn asks(placed: &Placed<'_, '_>) -> Option<Asks> {
+    let node = placed.spot.node;
+    let waits = placed
+        .spot
+        .standard()
+        .is_some_and(|node_type| node_type.name == WAIT_FOR_CALLBACK.name);
+    let form = node.parameters.get("form")?.as_object()?;
+    let asks = match form.get("follows") {
+        Some(Value::Bool(false)) => Asks::Others,
+        _ => Asks::Sender,
+    };
+    (waits && !node.disabled).then_some(asks)
 }
 
 /// Whether runs can start there.
@@ -401,6 +419,9 @@ fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> 
             let spot = inlined.nodes[after].spot;
             matches!(spot.role(), Role::Respond | Role::Stream) && !spot.node.disabled
         }),
+        has_steps: reach.after[*index]
+            .ones()
+            .any(|after| asks(&inlined.nodes[after]) == Some(Asks::Sender)),
     };
     nodes.iter().filter(enabled).map(trigger).collect()
 }

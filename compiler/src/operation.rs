@@ -92,11 +92,17 @@ fn is_filled(argument: &Argument, is_text: bool) -> Option<Argument> {
     }
 }
 
+/// Whether what a parameter has becomes conditions among others of an operation's query.
+fn is_part_of_query(operation: &Operation, name: &str) -> bool {
+    let query = operation.request.get("query").and_then(Value::as_str);
+    query.is_some_and(|query| query.contains(&format!("...$input.{name} ")))
+}
+
 /// Whether a value in a query narrows it: what is null is left out, and so is a list without elements.
 fn is_condition(value: &Value) -> bool {
     match value {
         Value::Null => false,
-        Value::Array(items) => items.iter().any(|item| !item.is_null()),
+        Value::Array(items) => !items.is_empty() && items.iter().all(|item| !item.is_null()),
         _ => true,
     }
 }
@@ -129,8 +135,14 @@ impl Given<'_> {
         let (_, argument) = self.given.iter().find(|(given, _)| given == name)?;
         if parameter.required && is_query(operation, name) {
             return Some(Need {
-                test: self.has_condition(name, argument)?,
-                message: format!("Parameter `{name}` takes at least one condition, but it has none."),
+                test: self.has_conditions(name, argument, true)?,
+                message: format!("Parameter `{name}` takes at least one condition, and none that is null."),
+            });
+        }
+        if is_part_of_query(operation, name) {
+            return Some(Need {
+                test: self.has_conditions(name, argument, false)?,
+                message: format!("Parameter `{name}` takes no condition that is null."),
             });
         }
         if !is_in_address(operation, name) || !parameter.required && is_constant(argument) {
@@ -143,13 +155,16 @@ impl Given<'_> {
         })
     }
 
-    /// Tells whether an object for a query has a condition; none if it can't but have one.
-    fn has_condition(&self, name: &str, argument: &Argument) -> Option<Argument> {
+    /// Tells whether all conditions in an object for a query are there; none if they can't but be. One that is null would be
+    /// left out, and the request be about more than was meant.
+    fn has_conditions(&self, name: &str, argument: &Argument, is_needed: bool) -> Option<Argument> {
         match argument {
             Argument::Constant(value) => {
-                let has_none = |fields: &Map<String, Value>| !fields.values().any(is_condition);
-                let is_empty = value.as_object().is_some_and(has_none);
-                return is_empty.then(|| Argument::Constant(false.into()));
+                let holds = |fields: &Map<String, Value>| {
+                    !(is_needed && fields.is_empty()) && fields.values().all(is_condition)
+                };
+                let fails = value.as_object().is_some_and(|fields| !holds(fields));
+                return fails.then(|| Argument::Constant(false.into()));
             }
             Argument::Object(fields) => {
                 let is_there = |(_, value): &(String, Argument)| match value {
@@ -157,13 +172,19 @@ impl Given<'_> {
                     Argument::Text(_) => true,
                     _ => false,
                 };
-                if fields.iter().any(is_there) {
+                if !fields.is_empty() && fields.iter().all(is_there) {
                     return None;
                 }
             }
             _ => {}
         }
-        let source = format!("Object.values($input.{name} ?? {{}}).flat().some(it => it != null)");
+        let all = format!("Object.values($input.{name} ?? {{}})");
+        // A list without elements is sent as nothing, too.
+        let is_there = "[it].flat().length > 0 && [it].flat().every(one => one != null)";
+        let mut source = format!("{all}.every(it => {is_there})");
+        if is_needed {
+            source = format!("{all}.length > 0 && {source}");
+        }
         let mut site = self.site(&source, name);
         if let Argument::Expression(given) = argument {
             // A failure in it is told of what was written.

@@ -15,6 +15,10 @@ pub(crate) struct Drawn {
     pub settings: Map<String, Value>,
     /// Texts on the canvas.
     pub notes: Vec<Value>,
+    /// Definitions of the pattern's own, by name.
+    pub own: BTreeMap<String, Value>,
+    /// Where `data` keeps what a stub was.
+    pub kept_as: &'static str,
     /// How often an id was made of the same text.
     pub taken: HashMap<String, usize>,
 }
@@ -24,6 +28,8 @@ pub(crate) struct Drawn {
 pub(crate) enum Kind {
     /// A standard type.
     Standard(&'static str),
+    /// A definition of the pattern's own.
+    Own(String),
     /// Fails with this sentence.
     Stub(String),
 }
@@ -37,6 +43,10 @@ pub(crate) struct DrawnNode {
     pub label: String,
     pub parameters: Map<String, Value>,
     pub each: bool,
+    /// Whether only the first item counts of a list.
+    pub once: bool,
+    /// Whether one empty item leaves rather than none.
+    pub always: bool,
     pub on_error: Option<&'static str>,
     pub retry: Option<(u64, u64)>,
     pub disabled: bool,
@@ -186,6 +196,8 @@ impl Drawn {
             label,
             parameters: Map::new(),
             each: false,
+            once: false,
+            always: false,
             on_error: None,
             retry: None,
             disabled: false,
@@ -216,7 +228,7 @@ impl Drawn {
         let nodes: Vec<Value> = self
             .nodes
             .iter()
-            .map(|node| node.json(&mut definitions, &self.edges))
+            .map(|node| node.json(&mut definitions, &self.edges, self.kept_as))
             .collect();
         let edges: Vec<Value> = (0..)
             .zip(&self.edges)
@@ -229,7 +241,11 @@ impl Drawn {
         if !self.notes.is_empty() {
             graph["notes"] = json!(self.notes);
         }
-        (graph, definitions.json())
+        let mut definitions = definitions.json();
+        for (name, own) in &self.own {
+            definitions[name.as_str()] = own.clone();
+        }
+        (graph, definitions)
     }
 }
 
@@ -272,7 +288,7 @@ impl DrawnNode {
         matches!(self.kind, Kind::Stub(_))
     }
 
-    fn json(&self, definitions: &mut Definitions, edges: &[DrawnEdge]) -> Value {
+    fn json(&self, definitions: &mut Definitions, edges: &[DrawnEdge], kept_as: &str) -> Value {
         let mut data = Map::new();
         data.insert("label".to_owned(), self.label.as_str().into());
         let node_type = match &self.kind {
@@ -280,9 +296,13 @@ impl DrawnNode {
                 data.insert("parameters".to_owned(), Value::Object(self.parameters.clone()));
                 (*kind).to_owned()
             }
+            Kind::Own(name) => {
+                data.insert("parameters".to_owned(), Value::Object(self.parameters.clone()));
+                name.clone()
+            }
             Kind::Stub(why) => {
-                // What stands in the message is text, whatever braces it has.
-                let message = why.replace("{{", "{ {");
+                // What stands in the message is text, whatever braces it has. Of three, the first pass leaves two.
+                let message = why.replace("{{", "{ {").replace("{{", "{ {");
                 data.insert("parameters".to_owned(), json!({"message": message}));
                 definitions.of(
                     edges.iter().any(|edge| edge.target == self.id),
@@ -292,6 +312,12 @@ impl DrawnNode {
         };
         if self.each && !self.is_stub() {
             data.insert("each".to_owned(), true.into());
+        }
+        if self.once && !self.is_stub() {
+            data.insert("once".to_owned(), true.into());
+        }
+        if self.always && !self.is_stub() {
+            data.insert("always".to_owned(), true.into());
         }
         // A stub that passes its failure on as a value would pass silently.
         let fails_by_port = edges
@@ -315,7 +341,7 @@ impl DrawnNode {
             data.insert("notes".to_owned(), self.notes.as_str().into());
         }
         if let Some(original) = &self.original {
-            data.insert("n8n".to_owned(), original.clone());
+            data.insert(kept_as.to_owned(), original.clone());
         }
         let [x, y] = self.position;
         json!({"id": self.id, "type": node_type, "position": {"x": x, "y": y}, "data": data})
@@ -356,8 +382,9 @@ impl Definitions {
     }
 
     fn json(self) -> Value {
+        // Without a stack the message has no line of this code, which says nothing to anybody.
         const CODE: &str = "export default ({ params }) => {\n  \
-            throw Object.assign(new Error(params.message), { code: \"NOT_IMPORTED\" });\n};\n";
+            throw Object.assign(new Error(params.message), { code: \"NOT_IMPORTED\", stack: \"\" });\n};\n";
         let definition = |is_entered: bool, ports: &[String]| {
             let inputs = if is_entered {
                 json!([{"name": "in", "type": "any"}])

@@ -108,7 +108,7 @@ fn rounds(
             });
         }
         let message = format!(
-            "edges lead back to here: a Loop repeats all that follows while something comes back, at most {ROUNDS_MAX} times"
+            "edges lead back to here: a Loop repeats everything that follows while something comes back, at most {ROUNDS_MAX} times"
         );
         let node = workflow.nodes.get(edge.target);
         let here = node.map(|node| (head.last.as_str(), node));

@@ -73,3 +73,9 @@ pub(crate) fn source(given: &Value, names: &Names<'_>) -> String {
         several => format!("[{}].join(\"\")", several.join(", ")),
     }
 }
+
+/// A text in an expression: nothing in it ends the expression.
+pub(crate) fn quoted(text: &str) -> String {
+    let written = Value::from(text).to_string();
+    written.replace('{', "\\u007b").replace('}', "\\u007d")
+}

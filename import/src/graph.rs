@@ -1,6 +1,6 @@
 //! The whole graph: every node translated, every edge drawn, and what is cut said.
 
-use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Translation};
+use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Step, Translation};
 use crate::deep;
 use crate::edges;
 use crate::kinds::{is_model, is_trigger};
@@ -21,6 +21,7 @@ const COMPOSED: &[&str] = &["if", "filter", "switch", "set", "dateTime"];
 pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> Drawn {
     let mut drawn = Drawn {
         settings: settings(workflow, calls, report),
+        kept_as: "n8n",
         ..Drawn::default()
     };
     let flow = Flow::new(workflow, table::is_known);
@@ -148,9 +149,8 @@ fn node_of(
     let node = scene.node;
     if part.is_some() {
         translation = Translation::whole("NoOp", json!({}));
-    } else if node.once && scene.many && translation.stub.is_none() {
-        let first = Translation::whole("Transform", json!({"value": "{{ $input.first() }}"}));
-        translation.steps.splice(0..0, first.steps);
+    } else if let Some(message) = once_differs(scene, &translation) {
+        translation = translation.differs("once", message);
     }
     if translation.steps.is_empty() && translation.stub.is_none() {
         translation.stub = Some("it has no translation".to_owned());
@@ -166,6 +166,37 @@ fn node_of(
         last,
         is_trigger: is_trigger(&node.kind),
     }
+}
+
+/// What differs of a node that is executed once, for the first of several items.
+fn once_differs(scene: &Scene<'_>, translation: &Translation) -> Option<&'static str> {
+    let node = scene.node;
+    if !node.once || !scene.many || translation.stub.is_some() {
+        return None;
+    }
+    let merges = translation.steps.first().is_some_and(|step| step.kind == "Merge");
+    if merges {
+        return Some("n8n takes only the first item of each input; here all are merged");
+    }
+    if matches!(node.kind.as_str(), "code" | "function" | "functionItem") {
+        return Some("the code gets only the first item; in n8n `$input.all()` and `items` may have all");
+    }
+    let text = Value::Object(node.parameters.clone()).to_string();
+    let names = ["$input.all", "$input.last", "$items()"];
+    let reads_all = scene.names.before.is_none() && names.iter().any(|name| text.contains(name));
+    reads_all.then_some("`$input.all()` has only the first item here; n8n gives all that arrived")
+}
+
+/// Whether a node takes only the first item of several. A Merge can't.
+fn takes_first(scene: &Scene<'_>, step: &Step) -> bool {
+    let is_once = scene.node.once && scene.many && !is_trigger(&scene.node.kind);
+    is_once && step.kind != "Merge"
+}
+
+/// Whether one empty item may leave a node rather than none. What starts a run always leaves it.
+fn can_be_always(node: &Node, kind: &str) -> bool {
+    let begins_rounds = node.kind == "splitInBatches" && node.version < 3.0;
+    kind != "Throw" && !begins_rounds && !is_trigger(&node.kind)
 }
 
 /// n8n's number of outputs, after which that of errors comes.
@@ -235,7 +266,9 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
             kind,
             label,
             parameters: step.map(|step| step.parameters.clone()).unwrap_or_default(),
-            each: step.is_some_and(|step| step.per_item) && scene.many && !node.once,
+            each: step.is_some_and(|step| step.per_item) && scene.many,
+            once: number == 0 && step.is_some_and(|step| takes_first(scene, step)),
+            always: is_last && node.always && step.is_some_and(|step| can_be_always(node, step.kind)),
             on_error: match node.on_error {
                 OnError::Continue if can_fail => Some("continue"),
                 OnError::Branch if can_fail => Some("branch"),
@@ -288,7 +321,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         report.add(remark(here, Level::Stub, "no-equivalent", why.clone()));
     }
     if let Some(chain) = part {
-        let message = format!("it is part of `{chain}` now, and does nothing by itself");
+        let message = format!("it is part of `{chain}` now, and does nothing on its own");
         report.add(remark(here, Level::Approximate, "part", message));
     }
     for known in translation.remarks.iter().filter(|_| translation.stub.is_none()) {
@@ -306,14 +339,19 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
             message.to_owned(),
         ));
     }
-    if node.always {
-        let message = "an empty result stays empty: n8n makes it one empty item";
-        report.add(remark(
-            here,
-            Level::Approximate,
-            "always-output",
-            message.to_owned(),
-        ));
+    if node.always && translation.stub.is_none() {
+        let begins_rounds = node.kind == "splitInBatches" && node.version < 3.0;
+        let message = match (begins_rounds, &node.on_error) {
+            (true, _) => Some("without items no round begins; n8n begins one with an empty item"),
+            (_, OnError::Branch) => Some(
+                "if it fails, only the error leaves; n8n lets an empty item leave by the first output as well",
+            ),
+            _ => None,
+        };
+        if let Some(message) = message {
+            let message = message.to_owned();
+            report.add(remark(here, Level::Approximate, "always-output", message));
+        }
     }
     if node.on_error != OnError::Stop {
         let message = "after a failure the item is `{error: {message, code, nodeId}}`";

@@ -1,7 +1,7 @@
-//! From n8n's workflows to patterns: what can be said in heddle is translated, what can't becomes a stub that fails with
-//! a message, and a report says which is which.
+//! From workflows of n8n and flows of Node-RED to patterns, and from OpenAPI documents to definitions: what can be said in heddle is translated,
+//! what can't becomes a stub that fails with a message or is left out, and a report says which is which.
 //!
-//! A pure function: no I/O, no clock, no async. Workflows are foreign: everything is bounded, nothing recurses over them.
+//! A pure function: no I/O, no clock, no async. Workflows and documents are foreign: everything is bounded, nothing recurses over them.
 
 mod built;
 mod conditions;
@@ -13,6 +13,8 @@ mod finding;
 mod graph;
 mod kinds;
 mod loops;
+pub mod node_red;
+pub mod openapi;
 mod operations;
 mod pins;
 mod place;
@@ -81,6 +83,19 @@ impl Importing {
         }
     }
 
+    /// Draws the pattern of a flow of Node-RED.
+    pub fn of_flow(flow: &node_red::Flow) -> Importing {
+        let mut report = Report::default();
+        let drawn = node_red::draw(flow, &mut report);
+        Importing {
+            name: flow.name.clone(),
+            tests: Vec::new(),
+            drawn,
+            report,
+            rounds: 0,
+        }
+    }
+
     /// The graph and its definitions as they are now.
     pub fn pattern(&self) -> (Value, Value) {
         self.drawn.json()
@@ -108,7 +123,15 @@ impl Importing {
 
 /// Makes a pattern of a workflow, and compiles it here to repair it.
 pub fn import(workflow: &Workflow, calls: &Calls) -> Imported {
-    let mut importing = Importing::new(workflow, calls);
+    repaired(Importing::new(workflow, calls))
+}
+
+/// Makes a pattern of a flow of Node-RED, and compiles it here to repair it.
+pub fn import_flow(flow: &node_red::Flow) -> Imported {
+    repaired(Importing::of_flow(flow))
+}
+
+fn repaired(mut importing: Importing) -> Imported {
     loop {
         let (graph, definitions) = importing.pattern();
         let found = heddle_compiler::check(&graph, &definitions, &Options::default());

@@ -141,18 +141,17 @@ fn stub(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -> bo
     let Some(node) = drawn.node_mut(id).filter(|node| !node.is_stub()) else {
         return false;
     };
-    let place = error
-        .parameter
-        .as_deref()
-        .map(|name| format!("{name}: "))
-        .unwrap_or_default();
+    let place = match error.parameter.as_deref() {
+        Some(name) if !error.message.contains(&format!("`{name}`")) => format!("{name}: "),
+        _ => String::new(),
+    };
     let why = format!("{} was not imported: {place}{}", node.label, error.message);
     let parameters = std::mem::take(&mut node.parameters);
     if node.original.is_none() {
         node.original = Some(json!({"type": node.n8n_type, "parameters": parameters}));
     }
     node.kind = Kind::Stub(why.clone());
-    node.each = false;
+    (node.each, node.once, node.always) = (false, false, false);
     report.add(item(node, Level::Stub, "invalid", why));
     let id = node.id.clone();
     for edge in drawn.edges.iter_mut().filter(|edge| edge.target == id) {

@@ -1,6 +1,6 @@
 //! Where several items travel: what follows from the nodes' kinds before anything is drawn.
 
-use crate::kinds::is_trigger;
+use crate::kinds::{is_trigger, makes_one_file};
 use crate::operations;
 use crate::workflow::{Edge, Node, Workflow};
 
@@ -29,7 +29,10 @@ fn gives(workflow: &Workflow, edge: &Edge, is_known: fn(&str) -> bool) -> Gives 
             }
         }
         "itemLists" if node.text(&["operation"]) == "concatenateItems" => Gives::One,
+        "convertToFile" | "spreadsheetFile" if makes_one_file(node) => Gives::One,
         "merge"
+        | "extractFromFile"
+        | "spreadsheetFile"
         | "code"
         | "function"
         | "splitOut"
@@ -116,6 +119,7 @@ impl Flow {
         match kind {
             "merge" => return node.choice(&["mode"], "append") != "append",
             "limit" => return node.choice(&["keep"], "firstItems") != "firstItems",
+            "convertToFile" | "spreadsheetFile" => return makes_one_file(node),
             "itemLists" => return node.choice(&["operation"], "splitOutItems") != "splitOutItems",
             _ => {}
         }

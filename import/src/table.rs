@@ -3,6 +3,7 @@
 mod chat;
 mod code;
 mod data;
+mod files;
 mod flow;
 mod http;
 mod lists;
@@ -10,6 +11,7 @@ mod operations;
 mod services;
 mod text;
 mod triggers;
+mod watching;
 
 use crate::built::Translation;
 use crate::kinds::is_trigger;
@@ -32,6 +34,20 @@ const TABLE: &[(&str, Translate)] = &[
     ("chatTrigger", triggers::chat),
     ("manualChatTrigger", triggers::chat),
     ("formTrigger", triggers::form),
+    ("telegramTrigger", watching::telegram),
+    ("gmailTrigger", watching::gmail),
+    ("googleDriveTrigger", watching::google_drive),
+    ("typeformTrigger", watching::typeform),
+    ("notionTrigger", watching::notion),
+    ("githubTrigger", watching::github),
+    ("shopifyTrigger", watching::shopify),
+    ("airtableTrigger", watching::airtable),
+    ("microsoftOutlookTrigger", watching::outlook),
+    ("wooCommerceTrigger", watching::woo_commerce),
+    ("gitlabTrigger", watching::gitlab),
+    ("stripeTrigger", watching::stripe),
+    ("linearTrigger", watching::linear),
+    ("slackTrigger", watching::slack),
     ("if", flow::condition),
     ("filter", flow::filter),
     ("switch", flow::switch),
@@ -55,6 +71,9 @@ const TABLE: &[(&str, Translate)] = &[
     ("summarize", lists::summarize),
     ("itemLists", lists::item_lists),
     ("compareDatasets", lists::compare),
+    ("convertToFile", files::convert),
+    ("extractFromFile", files::extract),
+    ("spreadsheetFile", files::spreadsheet),
     ("code", code::code),
     ("function", code::function),
     ("functionItem", code::function_item),

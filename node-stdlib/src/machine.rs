@@ -9,7 +9,8 @@
 //!
 //! **Context.** The host's second input is a JSON object: `{"run": {id, patternId, attempt, triggeredBy,
 //! startedAt}, "vars": {}, "nonce": "…", "seed": "<u64>", "startedAtMs": n, "runKey": "…",
-//! "callbacks": {"nodes": [plan indexes of WaitForCallback nodes], "base": "…", "key": "…"}}`. The last only if there
+//! "callbacks": {"nodes": [plan indexes of WaitForCallback nodes], "steps"?: [those that ask whoever has sent the form before],
+//! "forms"?: [those that ask others by a form], "base": "…", "key": "…"}}`. The last only if there
 //! are such nodes, without base and key where nobody can call back. It is read only when something asks for it.
 //!
 //! **Keys of effects** are `<node>/<iterations and element>/<attempt>.<number>`: where the effect stands in the run,

@@ -67,6 +67,8 @@ macro_rules! for_each_node {
             (ConvertFile, $crate::nodes::convert_file::convert_file, none),
             (Zip, $crate::nodes::zip::zip, none),
             (Xlsx, $crate::nodes::xlsx::xlsx, none),
+            (Pdf, $crate::nodes::pdf::pdf, none),
+            (Image, $crate::nodes::image::image, none),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
@@ -88,6 +90,7 @@ pub mod hash;
 #[cfg(any(target_arch = "wasm32", test))]
 pub mod html;
 pub mod http_request;
+pub mod image;
 pub mod javascript;
 pub mod join;
 pub mod json;
@@ -97,6 +100,7 @@ pub mod lists;
 pub mod log;
 pub mod markdown;
 pub mod parameters;
+pub mod pdf;
 pub mod random;
 pub mod regex;
 pub mod send_email;

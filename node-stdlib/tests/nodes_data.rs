@@ -275,6 +275,6 @@ fn compare_finds_what_changed() {
     );
     assert!(
         sides("Compare", r#"{"key": "id"}"#, "[{}]", "[]")
-            .contains("a key for every item, which item 0 of `left` has not")
+            .contains("a key for every item, which item 0 of `left` does not have")
     );
 }

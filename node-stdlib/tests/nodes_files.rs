@@ -200,7 +200,7 @@ fn what_is_no_record_is_told_with_its_place() {
         (
             r#"{"from": "json"}"#,
             "{}",
-            "PARSE: `{` at byte 0 of the file: the file is no JSON array",
+            "PARSE: `{` at byte 0 of the file: the file is not a JSON array",
         ),
         (
             r#"{"from": "json"}"#,

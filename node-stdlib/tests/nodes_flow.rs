@@ -376,7 +376,7 @@ fn merge_says_what_it_can_not_merge() {
         (
             r#"{"mode": "join", "key": "id"}"#,
             "[[]]",
-            "PARAMETER: Merge joins two lists, but 1 came. Lead two edges to it that both bring a list.",
+            "PARAMETER: Merge joins two lists, but 1 came. Connect two edges to it that both bring a list.",
         ),
         (
             r#"{"mode": "join"}"#,

@@ -181,7 +181,7 @@ fn tokens_that_are_none_or_choose_their_algorithm_are_refused() {
         ),
         (
             token(&json!({"alg": "HS256", "crit": ["exp"]}), &payload),
-            "JWT_INVALID: The token demands extensions (`crit`), which are not known here.",
+            "JWT_INVALID: The token requires extensions (`crit`), which are not supported here.",
         ),
         (
             "heddle-secret(K;n)".into(),
@@ -247,12 +247,12 @@ fn claims_are_judged_at_the_time_of_the_run() {
         (
             &json!({"issuer": "me"}),
             json!({}),
-            "JWT_INVALID: The token's `iss` is none that parameter `issuer` allows.",
+            "JWT_INVALID: The token's `iss` is not one that parameter `issuer` allows.",
         ),
         (
             &json!({"issuer": "1"}),
             json!({"iss": 1}),
-            "JWT_INVALID: The token's `iss` is none that parameter `issuer` allows.",
+            "JWT_INVALID: The token's `iss` is not one that parameter `issuer` allows.",
         ),
         (
             &json!({"audience": "b"}),
@@ -262,7 +262,7 @@ fn claims_are_judged_at_the_time_of_the_run() {
         (
             &json!({"audience": ["c"]}),
             json!({"aud": ["a", "b"]}),
-            "JWT_INVALID: The token's `aud` is none that parameter `audience` allows.",
+            "JWT_INVALID: The token's `aud` is not one that parameter `audience` allows.",
         ),
     ] {
         assert_eq!(verified(parameters, &payload), expected, "{parameters} {payload}");
@@ -274,7 +274,7 @@ fn wrong_signatures_fail() {
     let token = token(&json!({"alg": "HS256"}), &json!({}));
     let failure = answered(&json!({}), &token, false);
     assert!(
-        failure.starts_with("JWT_INVALID: The token's signature is not that of the secret"),
+        failure.starts_with("JWT_INVALID: The token's signature does not match the secret"),
         "{failure}"
     );
 }

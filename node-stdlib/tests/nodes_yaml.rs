@@ -100,7 +100,7 @@ fn keys_are_text() {
         ("{b: 1, 10: 2, 9: 3, a: 4}", r#"{"9":3,"10":2,"b":1,"a":4}"#),
         (
             "{1.0: a, true: b, ~: c, 0x10: d, '': e}",
-            "PARSE: The text is not valid YAML: the key `` is there twice, in line 1, column 34.",
+            "PARSE: The text is not valid YAML: the key `` is used twice, in line 1, column 34.",
         ),
         (
             "{1.0: a, true: b, ~: c, 0x10: d}",
@@ -110,7 +110,7 @@ fn keys_are_text() {
         ("&k a: 1\nb: *k", r#"{"a":1,"b":"a"}"#),
         (
             "a: 1\nb: 2\na: 3",
-            "PARSE: The text is not valid YAML: the key `a` is there twice, in line 3, column 1.",
+            "PARSE: The text is not valid YAML: the key `a` is used twice, in line 3, column 1.",
         ),
         (
             "? [a]\n: 1",
@@ -118,7 +118,7 @@ fn keys_are_text() {
         ),
         (
             "&a a: 1\n*a : 2",
-            "PARSE: The text is not valid YAML: the key `a` is there twice, in line 2, column 1.",
+            "PARSE: The text is not valid YAML: the key `a` is used twice, in line 2, column 1.",
         ),
         (
             "a: &x [1]\n? *x\n: 2",
@@ -155,15 +155,15 @@ fn merge_keys_add_what_is_not_there() {
         ("m: {<<: *b, <<: z}", r#"{"x":1,"y":2,"<<":"z"}"#),
         (
             "m: {<<: 1, '<<': 2}",
-            "PARSE: The text is not valid YAML: the key `<<` is there twice, in line 3, column 12.",
+            "PARSE: The text is not valid YAML: the key `<<` is used twice, in line 3, column 12.",
         ),
         (
             "m: {'<<': 1, <<: 2}",
-            "PARSE: The text is not valid YAML: the key `<<` is there twice, in line 3, column 18.",
+            "PARSE: The text is not valid YAML: the key `<<` is used twice, in line 3, column 18.",
         ),
         (
             "m: {<<: *b, x: 1, x: 2}",
-            "PARSE: The text is not valid YAML: the key `x` is there twice, in line 3, column 19.",
+            "PARSE: The text is not valid YAML: the key `x` is used twice, in line 3, column 19.",
         ),
         (
             "n: &n 1\nm: {<<: *n}",

@@ -57,6 +57,13 @@ pub fn changes(from: &Document, to: &Document) -> Vec<Change> {
     found
 }
 
+/// What has changed in an object, `what`, that is no pattern.
+pub fn of_members(what: &str, from: &Map<String, Value>, to: &Map<String, Value>) -> Vec<Change> {
+    let mut found = Vec::new();
+    fields(what, "", from, to, &mut found);
+    found
+}
+
 fn names<'a>(from: &'a Map<String, Value>, to: &'a Map<String, Value>) -> BTreeSet<&'a String> {
     from.keys().chain(to.keys()).collect()
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 const CONFIG: &str = "heddle.json";
@@ -60,9 +60,21 @@ pub struct LockedTest {
     pub sha256: String,
 }
 
+/// What an environment's file was last in step with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LockedEnvironment {
+    /// The environment's id.
+    pub id: String,
+    /// The digest of what can be pushed of it.
+    pub sha256: String,
+}
+
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Lock {
+    #[serde(default)]
+    environments: BTreeMap<String, LockedEnvironment>,
     patterns: BTreeMap<String, Locked>,
 }
 
@@ -74,6 +86,8 @@ pub struct Directory {
     pub config: Config,
     /// By the name of the pattern's directory.
     pub locked: BTreeMap<String, Locked>,
+    /// By the name of the environment's file.
+    pub environments: BTreeMap<String, LockedEnvironment>,
 }
 
 impl Directory {
@@ -94,6 +108,7 @@ impl Directory {
             root: root.to_owned(),
             config,
             locked: BTreeMap::new(),
+            environments: BTreeMap::new(),
         };
         directory.save()?;
         Ok(directory)
@@ -118,7 +133,8 @@ impl Directory {
         });
         let lock: Lock = parsed(&root.join(LOCK))?.unwrap_or_default();
         let tests = lock.patterns.values().flat_map(|locked| locked.tests.keys());
-        if let Some(name) = lock.patterns.keys().chain(tests).find(|name| !is_one_name(name)) {
+        let others = lock.environments.keys().chain(tests);
+        if let Some(name) = lock.patterns.keys().chain(others).find(|name| !is_one_name(name)) {
             let message = format!("`{name}` is not the name of a directory or a file");
             return Err(Error::invalid(root.join(LOCK), message));
         }
@@ -126,6 +142,7 @@ impl Directory {
             root: root.to_owned(),
             config,
             locked: lock.patterns,
+            environments: lock.environments,
         })
     }
 
@@ -145,16 +162,12 @@ impl Directory {
     ///
     /// The file can't be written.
     pub fn save(&self) -> Result<(), Error> {
-        // A line for each, so that git merges changes of different patterns.
-        let lines: Vec<String> = self
-            .locked
-            .iter()
-            .map(|(name, locked)| format!("    {}: {}", json!(name), json!(locked)))
-            .collect();
-        let text = match lines.is_empty() {
-            true => "{\n  \"patterns\": {}\n}\n".to_owned(),
-            false => format!("{{\n  \"patterns\": {{\n{}\n  }}\n}}\n", lines.join(",\n")),
-        };
+        let mut sections = Vec::new();
+        if !self.environments.is_empty() {
+            sections.push(section("environments", &self.environments));
+        }
+        sections.push(section("patterns", &self.locked));
+        let text = format!("{{\n{}\n}}\n", sections.join(",\n"));
         replace(&self.root.join(LOCK), text.as_bytes())
     }
 
@@ -247,18 +260,52 @@ impl Directory {
     ///
     /// The directory can't be read.
     pub fn tests(&self, name: &str) -> Result<Vec<String>, Error> {
-        let folder = self.path_of(name).join(TESTS);
-        if !folder.is_dir() {
-            return Ok(Vec::new());
-        }
-        let mut files = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(Error::file(&folder))? {
-            let entry = entry.map_err(Error::file(&folder))?.file_name();
-            let file = entry.to_str().and_then(|name| name.strip_suffix(".json"));
-            files.extend(file.filter(|file| is_one_name(file)).map(str::to_owned));
-        }
-        files.sort();
-        Ok(files)
+        json_files(&self.path_of(name).join(TESTS))
+    }
+
+    /// The names of the JSON files in a folder of the workspace, without their ending.
+    ///
+    /// # Errors
+    ///
+    /// The folder can't be read.
+    pub fn files_in(&self, folder: &str) -> Result<Vec<String>, Error> {
+        json_files(&self.root.join(folder))
+    }
+
+    /// A file of the workspace as JSON. `None`: there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// It can't be read, or is not JSON.
+    pub fn read_json(&self, path: &str) -> Result<Option<Value>, Error> {
+        let Some(bytes) = read_inside(&self.root, path)? else {
+            return Ok(None);
+        };
+        let parsed = serde_json::from_slice(&bytes);
+        parsed
+            .map(Some)
+            .map_err(|error| Error::invalid(self.root.join(path), error.to_string()))
+    }
+
+    /// Makes a file of the workspace that of a value.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn write_json(&self, path: &str, value: &Value) -> Result<(), Error> {
+        write_inside(&self.root, path, print::pattern(value).as_bytes())
+    }
+
+    /// Removes a file of the workspace.
+    pub fn remove_json(&self, path: &str) {
+        remove(&self.root, std::iter::once(&path.to_owned()));
+    }
+
+    /// The copy of what an object was last in step with, if it is the one of this digest.
+    pub fn kept(&self, id: &str, sha256: &str) -> Option<Value> {
+        let bytes = read_bounded(&self.base_path(id)?).ok()??;
+        let value: Value = serde_json::from_slice(&bytes).ok()?;
+        (digest(&value) == sha256).then_some(value)
     }
 
     /// A test's case as its file has it, without what means nothing. `None`: there is no such file.
@@ -307,9 +354,7 @@ impl Directory {
 
     /// The copy of what a test was last in step with.
     pub fn test_base(&self, locked: &LockedTest) -> Option<Value> {
-        let bytes = read_bounded(&self.base_path(&locked.id)?).ok()??;
-        let case: Value = serde_json::from_slice(&bytes).ok()?;
-        (digest(&case) == locked.sha256).then_some(case)
+        self.kept(&locked.id, &locked.sha256)
     }
 
     /// A name for a new pattern's directory.
@@ -339,7 +384,7 @@ impl Directory {
     /// Keeps something that is made anew at any time, in a file that is not for git.
     pub fn keep_own(&self, file: &str, text: &str) {
         let folder = self.root.join(OWN);
-        if fs::create_dir_all(&folder).is_ok() {
+        if fs::create_dir_all(&folder).is_ok() && is_inside(&self.root, &folder) {
             let _ = replace(&folder.join(".gitignore"), b"*\n");
             let _ = write_inside(&folder, file, text.as_bytes());
         }
@@ -350,7 +395,7 @@ impl Directory {
         let Some(path) = self.base_path(id) else { return };
         let made = path
             .parent()
-            .is_some_and(|folder| fs::create_dir_all(folder).is_ok());
+            .is_some_and(|folder| fs::create_dir_all(folder).is_ok() && is_inside(&self.root, folder));
         if made {
             let _ = replace(&self.root.join(OWN).join(".gitignore"), b"*\n");
             let _ = replace(&path, document.to_string().as_bytes());
@@ -360,6 +405,18 @@ impl Directory {
     fn base_path(&self, id: &str) -> Option<PathBuf> {
         let name = format!("{id}.json");
         is_one_name(&name).then(|| self.root.join(OWN).join("base").join(name))
+    }
+}
+
+/// A member of the lock: a line for each of its own, so that git merges changes of different ones.
+fn section<T: Serialize>(name: &str, all: &BTreeMap<String, T>) -> String {
+    let lines = all
+        .iter()
+        .map(|(name, locked)| format!("    {}: {}", json!(name), json!(locked)));
+    let lines: Vec<String> = lines.collect();
+    match lines.is_empty() {
+        true => format!("  \"{name}\": {{}}"),
+        false => format!("  \"{name}\": {{\n{}\n  }}", lines.join(",\n")),
     }
 }
 
@@ -382,6 +439,20 @@ impl From<String> for Problem {
     }
 }
 
+fn json_files(folder: &Path) -> Result<Vec<String>, Error> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::file(folder))? {
+        let entry = entry.map_err(Error::file(folder))?.file_name();
+        let file = entry.to_str().and_then(|name| name.strip_suffix(".json"));
+        files.extend(file.filter(|file| is_one_name(file)).map(str::to_owned));
+    }
+    files.sort();
+    Ok(files)
+}
+
 fn parsed<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
     let Some(bytes) = read_bounded(path)? else {
         return Ok(None);
@@ -398,7 +469,7 @@ fn read_inside(folder: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     if let (Ok(real), Ok(folder)) = (file.canonicalize(), folder.canonicalize())
         && !real.starts_with(&folder)
     {
-        let message = "this is a link that leads out of the pattern's directory";
+        let message = "this is a link that leads out of its directory";
         return Err(Error::invalid(file, message));
     }
     read_bounded(&file)
@@ -423,10 +494,8 @@ fn write_inside(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
     let file = folder.join(path);
     let above = file.parent().unwrap_or(folder);
     fs::create_dir_all(above).map_err(Error::file(above))?;
-    if let (Ok(above), Ok(folder)) = (above.canonicalize(), folder.canonicalize())
-        && !above.starts_with(&folder)
-    {
-        let message = "this is a link that leads out of the pattern's directory";
+    if !is_inside(folder, above) {
+        let message = "this is a link that leads out of its directory";
         return Err(Error::invalid(above, message));
     }
     // What is as it should be keeps its time, for those who build by it.
@@ -436,9 +505,20 @@ fn write_inside(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
     replace(&file, bytes)
 }
 
+/// Whether a place below a folder is there, and not through links elsewhere. What is not there is nowhere else.
+fn is_inside(folder: &Path, below: &Path) -> bool {
+    match (below.canonicalize(), folder.canonicalize()) {
+        (Ok(below), Ok(folder)) => below.starts_with(folder),
+        _ => true,
+    }
+}
+
 fn remove<'a>(folder: &Path, paths: impl Iterator<Item = &'a String>) {
     for path in paths {
         let file = folder.join(path);
+        if !is_inside(folder, file.parent().unwrap_or(folder)) {
+            continue;
+        }
         // What is gone already, or can't be removed, is in nobody's way: nothing names it.
         let _ = fs::remove_file(&file);
         if let Some(above) = file.parent().filter(|above| *above != folder) {
@@ -452,6 +532,10 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = PathBuf::from(beside);
-    fs::write(&beside, bytes).map_err(Error::file(&beside))?;
+    // Of a former attempt, or a link that came with the directory: it would be followed.
+    let _ = fs::remove_file(&beside);
+    let mut file = fs::File::create_new(&beside).map_err(Error::file(&beside))?;
+    file.write_all(bytes).map_err(Error::file(&beside))?;
+    drop(file);
     fs::rename(&beside, path).map_err(Error::file(path))
 }

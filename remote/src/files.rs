@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_catalogue::Language;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The file with the graph.
 pub const PATTERN: &str = "pattern.json";
@@ -187,6 +187,18 @@ fn plain_name(wanted: &str, may_stay: impl Fn(char) -> bool) -> String {
 /// A directory's name for a pattern, lower-case.
 pub fn directory_name(name: &str) -> String {
     plain_name(&name.to_lowercase(), |c| c.is_alphanumeric() || c == '_')
+}
+
+/// A name for the file of something that people call `wanted`, which none has, also where upper and lower case are the same.
+pub fn free_name_of(wanted: &str, taken: &BTreeSet<String>) -> String {
+    let wanted = directory_name(wanted);
+    let mut name = wanted.clone();
+    let mut number = 1;
+    while taken.iter().any(|taken| taken.to_lowercase() == name) {
+        number += 1;
+        name = format!("{wanted}-{number}");
+    }
+    name
 }
 
 /// The document of files, read by their paths. What `read` gives for a path that is not there is its own error.

@@ -32,13 +32,20 @@ pub fn has_had(directory: &Directory, name: &str, digest: &str) -> bool {
 /// The case of this digest that a commit of a test's history has in its file. Without git, none.
 pub fn case(directory: &Directory, name: &str, file: &str, digest: &str) -> Option<Value> {
     let path = format!("patterns/{name}/tests/{file}.json");
+    earlier(directory, &path, |value| {
+        let found = case::tidy(&value)?;
+        (document::digest(&found) == digest).then_some(found)
+    })
+}
+
+/// The newest state of a file that `wanted` takes, of those that commits of its history have. Without git, none.
+pub fn earlier(directory: &Directory, path: &str, wanted: impl Fn(Value) -> Option<Value>) -> Option<Value> {
     let count = format!("--max-count={COMMITS_MAX}");
-    let log = git(directory, &["log", &count, "--format=%H", "--", &path])?;
+    let log = git(directory, &["log", &count, "--format=%H", "--", path])?;
     let log = String::from_utf8_lossy(&log).into_owned();
     log.lines().find_map(|commit| {
         let bytes = git(directory, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
-        let found = case::tidy(&serde_json::from_slice(&bytes).ok()?)?;
-        (document::digest(&found) == digest).then_some(found)
+        wanted(serde_json::from_slice(&bytes).ok()?)
     })
 }
 

@@ -3,8 +3,12 @@
 
 mod case;
 pub mod change;
+pub mod connections;
+pub mod dev_file;
 pub mod directory;
 pub mod document;
+mod environment_file;
+pub mod environments;
 mod error;
 pub mod files;
 mod history;

@@ -88,7 +88,8 @@ fn read(file: &Path) -> Result<Map<String, Value>, Error> {
     serde_json::from_slice(&bytes).map_err(|error| Error::invalid(file, error.to_string()))
 }
 
-fn write(file: &Path, text: &str) -> Result<(), Error> {
+/// Writes a file that only its user can read.
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), Error> {
     let beside = file.with_extension("new");
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::document::Document;
-use reqwest::{Method, RequestBuilder, Response, Url};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -83,6 +83,13 @@ pub fn address(given: &str) -> Result<String, Error> {
     }
 }
 
+/// Whether an address leads to the machine that asks.
+fn is_this_machine(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    host.is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"))
+}
+
 impl Server {
     /// At this address, by this key.
     ///
@@ -93,7 +100,11 @@ impl Server {
         // Fails when a provider was chosen already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // The key is for this server and no other that it names.
-        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let mut client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        if is_this_machine(url) {
+            // What a proxy would find there is its own machine.
+            client = client.no_proxy();
+        }
         let client = client
             .build()
             .map_err(|error| Error::Unreachable(error.to_string()))?;
@@ -115,19 +126,53 @@ impl Server {
     ///
     /// The server has refused, or can't be reached.
     pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
+        let (answer, _) = self.ask_tagged(method, path, body, None).await?;
+        Ok(answer)
+    }
+
+    /// The same for what has a tag: with `if_match`, only if that is still its tag. Gives the tag of the answer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Server::ask`]: 409 if it has another tag.
+    pub async fn ask_tagged(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        if_match: Option<&str>,
+    ) -> Result<(Value, Option<String>), Error> {
         let mut request = self.request(method, path).timeout(ANSWER_MAX);
+        if let Some(tag) = if_match {
+            request = request.header("if-match", tag);
+        }
         if let Some(body) = body {
             request = request
                 .header("content-type", "application/json")
                 .body(body.to_string());
         }
-        let bytes = self.body(self.answered(request).await?).await?;
+        let answer = self.answered(request).await?;
+        let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok());
+        let tag = tag.map(str::to_owned);
+        let bytes = self.body(answer).await?;
         if bytes.is_empty() {
-            return Ok(Value::Null);
+            return Ok((Value::Null, tag));
         }
-        serde_json::from_slice(&bytes).map_err(|error| {
+        let parsed = serde_json::from_slice(&bytes).map_err(|error| {
             Error::Unreachable(format!("{}{path}: the answer is not JSON: {error}", self.url))
-        })
+        });
+        Ok((parsed?, tag))
+    }
+
+    /// The body of an answer as it came: numbers keep their digits, and texts their form.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Server::ask`].
+    pub async fn get_as_it_is(&self, path: &str) -> Result<Vec<u8>, Error> {
+        let request = self.request(Method::GET, path).timeout(ANSWER_MAX);
+        let answer = self.answered(request).await?;
+        self.body(answer).await
     }
 
     /// The lines of a stream, for as long as it lasts and `line` wants more.
@@ -175,6 +220,17 @@ impl Server {
         let bytes = self.body(answer).await?;
         let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let text = |name: &str| body["error"][name].as_str().map(plain);
+        if status == StatusCode::UNAUTHORIZED {
+            // The server speaks of the header, which no person has written.
+            return Err(Error::Refused {
+                status: status.as_u16(),
+                code: text("code").unwrap_or_default(),
+                message: format!(
+                    "{} does not accept this API key: it is wrong, has expired or was deleted. Create one in the console, under Keys",
+                    self.url
+                ),
+            });
+        }
         Err(Error::Refused {
             status: status.as_u16(),
             code: text("code").unwrap_or_default(),
@@ -198,11 +254,15 @@ impl Server {
 
     fn unreachable(&self, error: reqwest::Error) -> Error {
         let error = error.without_url();
+        let is_refused = error.is_connect();
         let mut why = error.to_string();
         let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {
             why = format!("{why}: {cause}");
             source = cause.source();
+        }
+        if is_refused {
+            why = format!("can't be reached ({why}): is the server running, and is this its address?");
         }
         Error::Unreachable(format!("{}: {why}", self.url))
     }

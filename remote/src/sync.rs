@@ -62,7 +62,7 @@ pub enum Done {
     Deleted,
     /// Nothing was done, since people have to decide; with the reason.
     Left(String),
-    /// Nothing was done, since both sides have changed the same.
+    /// Nothing was done, since both sides have changed the same things.
     Conflicts(Vec<Conflict>),
 }
 

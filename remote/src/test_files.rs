@@ -91,7 +91,7 @@ async fn of_pattern(
     // The older ones first, so that of two of one name the older one gets the plain file.
     listed.sort_by(|a, b| a.id.cmp(&b.id));
     for test in listed {
-        let file = free_name(&test.name, &files);
+        let file = files::free_name_of(&test.name, &files);
         files.insert(file.clone());
         all.push(one(server, (pattern, &file), None, None, Some(test)).await?);
     }
@@ -104,18 +104,6 @@ fn known_files(directory: &Directory, pattern: &str) -> Result<BTreeSet<String>,
     let locked = directory.locked.get(pattern);
     files.extend(locked.into_iter().flat_map(|locked| locked.tests.keys().cloned()));
     Ok(files)
-}
-
-/// A name for a test's file that none has, also where upper and lower case are the same.
-fn free_name(test: &str, taken: &BTreeSet<String>) -> String {
-    let wanted = files::directory_name(test);
-    let mut name = wanted.clone();
-    let mut number = 1;
-    while taken.iter().any(|taken| taken.to_lowercase() == name) {
-        number += 1;
-        name = format!("{wanted}-{number}");
-    }
-    name
 }
 
 async fn one(
@@ -202,7 +190,7 @@ pub fn tidy(case: Value) -> Value {
 pub fn keep(directory: &mut Directory, pattern: &str, answer: &Value) -> Result<String, Error> {
     let stored = stored(answer)?;
     let taken = known_files(directory, pattern)?;
-    let file = free_name(stored.case["name"].as_str().unwrap_or_default(), &taken);
+    let file = files::free_name_of(stored.case["name"].as_str().unwrap_or_default(), &taken);
     directory.write_test(pattern, &file, &stored.case)?;
     in_step(directory, (pattern, &file), &stored);
     Ok(file)

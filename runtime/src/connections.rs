@@ -214,7 +214,7 @@ impl Granted {
                 EffectError::new(EffectCode::OauthFailed, message)
             }
             ConnectionError::NoToken(reason) => {
-                let message = format!("There is no token for the connection `{reference}` at the moment. {reason}");
+                let message = format!("There is no token for the connection `{reference}` right now. {reason}");
                 EffectError::new(EffectCode::OauthFailed, message)
             }
             ConnectionError::Unavailable(_) => {

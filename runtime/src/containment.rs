@@ -33,7 +33,7 @@ pub fn stop(kind: &str, node_id: Option<&str>) -> Stop {
     let node = node_id.map_or_else(|| "A node".to_owned(), |id| format!("The node `{id}`"));
     Stop::new(
         NOT_PINNED,
-        format!("{node} would reach outside (effect `{kind}`), which this run may not"),
-        "Pin the node's output, or allow effects.",
+        format!("{node} would reach outside (effect `{kind}`), which this run may not do"),
+        "Pin the node's output; tests on a server can also set `allowEffects`.",
     )
 }

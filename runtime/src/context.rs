@@ -2,7 +2,7 @@
 
 use crate::request::Callbacks;
 use heddle_catalogue::WAIT_FOR_CALLBACK;
-use heddle_contract::manifest::Manifest;
+use heddle_contract::manifest::{Asks, Manifest};
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
@@ -23,6 +23,12 @@ pub struct Context<'a> {
 #[derive(Serialize)]
 pub struct CallbackFacts<'a> {
     pub nodes: Vec<usize>,
+    /// Those that ask by a form whoever has sent the one before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<usize>,
+    /// Those that ask others by a form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<usize>,
     pub base: Option<&'a str>,
     pub key: Option<&'a str>,
 }
@@ -37,8 +43,17 @@ impl<'a> CallbackFacts<'a> {
             .filter(|(_, node)| node.node_type == WAIT_FOR_CALLBACK.name)
             .map(|(index, _)| index)
             .collect();
+        let asking = |whom: Asks| -> Vec<usize> {
+            let nodes = manifest.nodes.iter().enumerate();
+            nodes
+                .filter(|(_, node)| node.asks == Some(whom))
+                .map(|(index, _)| index)
+                .collect()
+        };
         (!nodes.is_empty()).then(|| CallbackFacts {
             nodes,
+            steps: asking(Asks::Sender),
+            forms: asking(Asks::Others),
             base: callbacks.map(|callbacks| callbacks.base.as_str()),
             key: callbacks.map(|callbacks| callbacks.key.expose_secret()),
         })

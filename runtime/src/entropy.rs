@@ -16,7 +16,8 @@ where
 /// 16 random bytes in hexadecimal: a text that nobody can foresee. The generator is a cryptographic one, and needs no
 /// system call for each.
 pub fn nonce() -> String {
-    hex(&random::<[u8; 16]>())
+    // In two draws; an array would be drawn byte by byte.
+    hex(&random::<u128>().to_be_bytes())
 }
 
 /// The system's generator, from which ring takes what a signature needs.

@@ -149,7 +149,7 @@ impl FileSink for MemorySink {
     fn write(&mut self, bytes: Bytes) -> FileFuture<'_, ()> {
         let written = match self.files.kept().bytes + self.bytes.len() + bytes.len() > MEMORY_BYTES_MAX {
             true => Err(FileFailure::Limit(format!(
-                "Without a server, the files of a run have at most {} MiB together.",
+                "Without a server, the files of a run can have at most {} MiB in total.",
                 MEMORY_BYTES_MAX >> 20
             ))),
             false => {

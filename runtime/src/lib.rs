@@ -68,8 +68,8 @@ pub mod executor_protocol {
     pub use heddle_sandbox::{Report, WatchEvent};
 }
 pub use heddle_sandbox::{
-    EffectCode, EffectError, FailedInput, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError, Tier,
-    TraceEntry, answer_headers,
+    Ceilings, EffectCode, EffectError, FailedInput, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError,
+    Tier, TraceEntry, answer_headers,
 };
 pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, execution_of};
 pub use outcome::{Outcome, Status, Usage};
@@ -77,7 +77,7 @@ pub use plan::Plan;
 pub use probe::{Probe, ProbeWay, Probed};
 pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
-pub use replay::NOT_RECORDED;
+pub use replay::{Answers, Asked, NOT_RECORDED, Unanswered};
 pub use request::{Callbacks, RunRequest};
 pub use runtime::{INTERRUPTED, Runtime, RuntimeError};
 pub use secrets::{Secret, Secrets};

@@ -2,7 +2,8 @@
 
 use crate::connections::Services;
 use crate::effects::{Calls, OnWait};
-use crate::journal::{Entry, RunJournal};
+use crate::journal::RunJournal;
+use crate::replay::Answers;
 use crate::secrets::Secrets;
 use crate::watch::Watcher;
 use heddle_sandbox::Limits;
@@ -35,9 +36,8 @@ pub struct RunRequest {
     pub secrets: Secrets,
     /// What is known of its effects, if it can continue from a former execution; without it nothing is recorded.
     pub journal: Option<RunJournal>,
-    /// Of a replay: all that the run's journal has. Its effects are answered with that and never begin, and it has no
-    /// journal of its own.
-    pub replay: Option<Vec<Entry>>,
+    /// Of a replay: what its effects are answered with. They never begin, and it has no journal of its own.
+    pub replay: Option<Answers>,
     /// Runs other patterns, where there are any.
     pub calls: Option<Arc<dyn Calls>>,
     /// Where and by what key its callbacks are reached, see [`Callbacks`].
@@ -89,7 +89,8 @@ impl RunRequest {
 }
 
 /// Callbacks of a run: the URL of each is `<base>/<token>/<place>`, of which the token is the first half of the
-/// HMAC-SHA256 of the place in hex, and the place is percent-encoded.
+/// HMAC-SHA256 of the place in hex, before which stands `step` or `form` and a line break if the node asks by a form, and the
+/// place is percent-encoded.
 #[derive(Clone, Debug)]
 pub struct Callbacks {
     /// URL of the run's callbacks, without a slash at its end.

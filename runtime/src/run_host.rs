@@ -15,7 +15,7 @@ use crate::files::Files;
 use crate::journal::{Record, bounded_key};
 use crate::key_values::KeyValues;
 use crate::program::Program;
-use crate::replay::Replay;
+use crate::replay::{self, Replay, Wanted, digest};
 use crate::request::RunRequest;
 use crate::response_stream::ResponseStream;
 use crate::secrets::Vault;
@@ -30,8 +30,8 @@ use heddle_sandbox::{
 };
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 use tokio::runtime::Handle;
 
 /// What every run's effects need of the runtime.
@@ -48,7 +48,8 @@ pub struct Begun {
     pub input: RunInput,
     /// Whose run it is, for the choice of an executor.
     pub tenant: Option<u128>,
-    pub host: RunHost,
+    /// Boxed where it is made: it is large, and handed on several times.
+    pub host: Box<RunHost>,
     /// What its outcome is made of besides the sandbox's report.
     pub ending: Ending,
 }
@@ -89,7 +90,8 @@ pub struct RunHost {
     key_values: Arc<dyn KeyValues>,
     files: Arc<dyn Files>,
     response: Option<Arc<dyn ResponseStream>>,
-    sinks: OpenSinks,
+    /// Made for the first effect.
+    sinks: OnceLock<OpenSinks>,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -113,13 +115,13 @@ pub fn begin(
     let started = monotonic();
     let manifest = program.0.manifest.clone();
     let trigger = trigger(&manifest, &request)?;
-    let nonce = nonce();
+    // All replays of a run speak of secrets in the same way, so that what they ask for and give can be compared.
+    let nonce = match &request.replay {
+        Some(_) => replay::nonce(&request.run_id),
+        None => nonce(),
+    };
     let (context, origin) = told(&manifest, &request, &nonce);
-    let mut limits = request.limits;
-    // The pattern's own limit can only be the shorter one.
-    if let Some(timeout_ms) = manifest.settings.timeout_ms {
-        limits.deadline = limits.deadline.min(Duration::from_millis(timeout_ms));
-    }
+    let limits = request.limits.with(&manifest.settings);
     let granted = &program.0.granted;
     let vault = Arc::new(Vault::new(request.secrets, granted.secrets.clone(), nonce));
     let watching = request
@@ -134,7 +136,7 @@ pub fn begin(
         .journal
         .map(|journal| Record::new(journal, limits.journal_bytes_max));
     let effects = match request.replay {
-        Some(entries) => RunEffects::replaying(services.io.clone(), Replay::new(entries)),
+        Some(answers) => RunEffects::replaying(services.io.clone(), Replay::new(answers)),
         None => RunEffects::new(services.io.clone(), record).telling(request.on_wait),
     };
     let unsaved = effects.unsaved();
@@ -142,14 +144,14 @@ pub fn begin(
     let is_watched = watching.is_some();
     let has_components = !manifest.components.is_empty();
     let senders = has_components.then(|| Senders::new(services.http.clone(), services.io.clone()));
-    let host = RunHost {
+    let host = Box::new(RunHost {
         effects,
         vault: vault.clone(),
         connections: Arc::new(connections),
         key_values: request.services.key_values,
         files: request.services.files,
         response: request.services.response,
-        sinks: OpenSinks::default(),
+        sinks: OnceLock::new(),
         hosts: granted.hosts.clone(),
         patterns: granted.patterns.clone(),
         pattern_calls: request.calls,
@@ -163,7 +165,7 @@ pub fn begin(
         limits: limits.clone(),
         manifest: manifest.clone(),
         watching,
-    };
+    });
     Ok(Begun {
         input: RunInput {
             trigger,
@@ -293,10 +295,15 @@ impl EffectHost for RunHost {
             watching.effect_started(id, node_id(&self.manifest, node), &asked.kind, host);
         }
         let started = if self.effects.is_replay() {
-            let (manifest, kind) = (self.manifest.clone(), asked.kind.clone());
+            let request = asked.request.as_deref().unwrap_or_default();
+            let wanted = Wanted {
+                key: key.clone(),
+                kind: asked.kind.clone(),
+                node_id: node_id(&self.manifest, node),
+                request: digest(request),
+            };
             let prepared = self.prepare(id, &key, asked).ok();
-            let node_id = || node_id(&manifest, node);
-            self.effects.answer(node, key, (kind.as_str(), prepared), node_id);
+            self.effects.answer(node, wanted, prepared);
             Ok(())
         } else {
             let prepared = self.prepare(id, &key, asked).unwrap_or_else(Prepared::Refused);
@@ -421,7 +428,7 @@ impl RunHost {
             key_values: self.key_values.clone(),
             files: self.files.clone(),
             response: self.response.clone(),
-            sinks: self.sinks.clone(),
+            sinks: self.sinks.get_or_init(OpenSinks::default).clone(),
             calls: self.pattern_calls.clone(),
             signals: Signals::of(record.map(Record::signals)),
             parking: Parking {

@@ -21,8 +21,8 @@ use heddle_javascript::ENGINE_WASM;
 use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::protocol::GivenComponent;
 use heddle_sandbox::{
-    ComponentSource, Digest256, EffectError, Engines, Hosts, Panicked, ProgramCode, RunError, SandboxConfig,
-    Sandboxes, StartError, Tier, io, least_for, sha256,
+    ComponentSource, Digest256, EffectError, Engines, Hosts, Limits, Panicked, ProgramCode, RunError,
+    SandboxConfig, Sandboxes, StartError, Tier, io, least_for, sha256,
 };
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -317,14 +317,15 @@ impl Runtime {
     pub async fn attempt(
         &self,
         program: &Program,
-        request: RunRequest,
+        mut request: RunRequest,
         company: Company,
     ) -> Result<Outcome, Interrupted> {
         let inner = &*self.0;
         // Only closed when dropped, which the borrow of `self` rules out.
         let slot = inner.slots.clone().acquire_owned().await.ok();
         let started = monotonic();
-        let begun = match run_host::begin(&inner.services, program, self.bounded(request)) {
+        self.bound(&mut request.limits);
+        let begun = match run_host::begin(&inner.services, program, request) {
             Ok(begun) => begun,
             Err(error) => return Ok(ending::refused(error, started)),
         };
@@ -335,7 +336,7 @@ impl Runtime {
                 } = begun;
                 let hosts = Hosts {
                     requests: host.requests(),
-                    effects: Box::new(host),
+                    effects: host,
                 };
                 Ok(match sandboxes.run(slot, linked, input, hosts).await {
                     Ok(report) => ending::outcome(report, &ending),
@@ -344,7 +345,8 @@ impl Runtime {
             }
             (Place::Executors(place), Form::Sealed(program)) => {
                 let io = &inner.services.io;
-                place.executors.run(program, begun, slot, io, company).await
+                // Boxed: the future of each run that executes here would have to carry it.
+                Box::pin(place.executors.run(program, begun, slot, io, company)).await
             }
             // Of another runtime.
             _ => Ok(ending::refused(bug(), started)),
@@ -369,11 +371,11 @@ impl Runtime {
         }
     }
 
-    fn bounded(&self, mut request: RunRequest) -> RunRequest {
-        let (config, limits) = (&self.0.config, &mut request.limits);
+    fn bound(&self, limits: &mut Limits) {
+        let config = &self.0.config;
         limits.memory_bytes_max = limits.memory_bytes_max.min(config.memory_bytes_max);
+        limits.ceilings.memory_bytes = limits.ceilings.memory_bytes.min(config.memory_bytes_max);
         limits.table_elements_max = limits.table_elements_max.min(config.table_elements_max);
-        request
     }
 }
 

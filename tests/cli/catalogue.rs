@@ -82,8 +82,13 @@ fn pattern_around(node_type: &NodeType, parameters: Value, input: &Value, expect
         match input.get("$file") {
             // The one that examples read; its id is only known once it is made.
             Some(_) => {
-                let content = STANDARD.encode(include_bytes!("orders.xlsx"));
-                let made = json!({"operation": "make", "format": "base64", "content": content, "name": "orders.xlsx"});
+                let name = input["name"].as_str().unwrap();
+                let content = match name {
+                    "logo.gif" => STANDARD.encode(b"GIF89a\x78\0\x3c\0\0\0\0;"),
+                    "letter.pdf" => STANDARD.encode(include_bytes!("letter.pdf")),
+                    _ => STANDARD.encode(include_bytes!("orders.xlsx")),
+                };
+                let made = json!({"operation": "make", "format": "base64", "content": content, "name": name});
                 drawing.node("file", "File", made);
                 drawing.edge("start", "file");
                 drawing.edge("file", "it");

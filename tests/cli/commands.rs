@@ -207,6 +207,21 @@ fn completions_know_the_commands() {
 }
 
 #[test]
+fn each_command_has_a_manual_page() {
+    let place = Place::new();
+    let page = place.run(&["man"]).assert_code(0).stdout.clone();
+    assert!(
+        page.starts_with(".TH HEDDLE 1 ") && page.contains(".B heddle\\-push(1)"),
+        "{page}"
+    );
+    assert!(!page.contains("heddle\\-worker"), "{page}");
+    place.run(&["man", "-o", "pages"]).assert_code(0);
+    let push = fs::read_to_string(place.path("pages/heddle-push.1")).unwrap();
+    assert!(push.contains(".B \\-m, \\-\\-message MESSAGE\n"), "{push}");
+    assert!(place.path("pages/heddle-import-n8n.1").is_file());
+}
+
+#[test]
 fn help_documents_the_exit_codes() {
     let ended = Place::new().run(&["--help"]);
     assert!(ended.assert_code(0).stdout.contains("Exit codes:"));

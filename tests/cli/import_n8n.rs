@@ -371,6 +371,36 @@ fn fields_are_renamed_and_hashed() {
 }
 
 #[test]
+fn execute_once_and_always_output_data_are_exact() {
+    let big = conditions(&[condition("={{ $json.n }}", "number", "gt", json!(5))], "and");
+    let text = |name: &str, value: &str| json!({"assignments": {"assignments": [{"name": name, "type": "string", "value": value}]}});
+    let mut workflow = row(&[
+        ("Big", "filter", 2.2, big),
+        ("First", "set", 3.4, text("first", "=n is {{ $json.n }}")),
+        (
+            "All",
+            "set",
+            3.4,
+            text("all", "={{ $json.first }} of {{ $('Start').item.json.n }}"),
+        ),
+    ]);
+    workflow["nodes"][1]["alwaysOutputData"] = true.into();
+    workflow["nodes"][2]["executeOnce"] = true.into();
+    let some = json!([{"n": 1}, {"n": 7}, {"n": 8}]);
+    let (output, report) = imported(&workflow, &some);
+    assert_eq!(output, json!([{"all": "n is 7 of 7"}]), "{report:#}");
+    let items = report["items"].as_array().unwrap();
+    let is_of = |item: &&Value| item["nodeId"] == "big" || item["nodeId"] == "first";
+    assert!(!items.iter().any(|item| is_of(&item)), "{report:#}");
+    workflow["nodes"][3]["parameters"] = text("all", "={{ $json.first }}");
+    let (output, _) = imported(&workflow, &json!([{"n": 1}, {"n": 2}]));
+    assert_eq!(output, json!([{"all": "n is "}]));
+    // n8n executes nothing where nothing arrives.
+    let (output, _) = imported(&workflow, &json!([]));
+    assert_eq!(output, json!([]));
+}
+
+#[test]
 fn what_differs_works_nearly_as_in_n8n() {
     let approximate = |node: (&str, f64, Value), items: Value, expected: Value| {
         let (kind, version, parameters) = node;

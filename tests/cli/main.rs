@@ -16,6 +16,8 @@ mod hand_made;
 mod harness;
 mod http_server;
 mod import_n8n;
+mod import_node_red;
+mod import_openapi;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod operations;

@@ -140,7 +140,7 @@ fn files_of_services_are_valid() {
         let read = read_service(text);
         assert!(read.is_ok(), "{name}: {:#?}", read.err());
     }
-    assert!(operations().len() >= 100);
+    assert!(operations().len() >= 200);
 }
 
 #[test]
@@ -324,9 +324,24 @@ fn what_is_empty_at_run_time_makes_no_request_about_all_there_is() {
         ("texts", "TodoistCloseTask", task("{{ \"\" }}{{ $input?.id }}")),
         ("range", "GoogleSheetsClearCells", cells("{{ $input?.range }}")),
         (
+            "partly",
+            "SupabaseDeleteRows",
+            rows("refused", "{{ ({ id: \"eq.7\", of: null }) }}".into()),
+        ),
+        (
+            "beside",
+            "SupabaseDeleteRows",
+            rows("refused", json!({"id": "eq.7", "of": "{{ $input?.of }}"})),
+        ),
+        (
+            "read",
+            "SupabaseGetRows",
+            rows("refused", json!({"id": "{{ $input?.id }}"})),
+        ),
+        (
             "one",
             "SupabaseDeleteRows",
-            rows("sent", "{{ ({ id: \"eq.7\", of: null }) }}".into()),
+            rows("sent", "{{ ({ id: \"eq.7\" }) }}".into()),
         ),
         (
             "inside",
@@ -341,6 +356,9 @@ fn what_is_empty_at_run_time_makes_no_request_about_all_there_is() {
         ("computed", "filters"),
         ("within", "filters"),
         ("missing", "filters"),
+        ("partly", "filters"),
+        ("beside", "filters"),
+        ("read", "filters"),
         ("undefined", "taskId"),
         ("empty", "taskId"),
         ("list", "taskId"),

@@ -343,6 +343,18 @@ fn each_limit_ends_the_run_with_its_code() {
         &["start -> loop", "loop:item -> twice", "twice -> loop:next"],
     );
     assert_eq!(code(&bomb, &["--memory", "16MiB"]), "OUT_OF_MEMORY");
+    let mut modest = bomb.clone();
+    modest["settings"] = json!({"memoryMb": 17});
+    for memory in ["16MiB", "512MiB"] {
+        let ended = run(&modest, &json!("x"), &["--memory", memory, "--json"]);
+        let error = ended.assert_code(1).json()["error"].clone();
+        let allowed = if memory == "16MiB" {
+            "its 16 MiB"
+        } else {
+            "its 17 MiB"
+        };
+        assert!(error["message"].as_str().unwrap().contains(allowed), "{error}");
+    }
 }
 
 #[test]

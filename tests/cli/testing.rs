@@ -97,9 +97,9 @@ fn tests_run_where_the_files_are_and_nothing_reaches_outside() {
     ended.assert_code(1);
     for line in [
         "  passed   Fails (fails.json)\n",
-        "  FAILED   Other (other.json)\n    output.total: expected 7, and it is 6\n    output.region: expected nothing, and there is \"north\"\n",
+        "  FAILED   Other (other.json)\n    output.total: expected 7, but it is 6\n    output.region: expected nothing, but there is \"north\"\n",
         "  passed   Pinned (pinned.json)\n",
-        "  ERRORED  Sends (sends.json)\n    NOT_PINNED: node ask: ",
+        "  ERRORED  Sends (sends.json)\n    NOT_PINNED: node ask: The node `ask` would reach outside (effect `http`), which this run may not do. Pin",
         "3 passed, 1 failed, 1 could not be compared\n",
     ] {
         assert!(ended.stdout.contains(line), "{line}: {ended:?}");

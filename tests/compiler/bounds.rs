@@ -193,3 +193,21 @@ fn a_component_whose_types_share_their_parts_is_told_in_few_words() {
     );
     assert!(codes(&found).contains(&"component"), "{found:#?}");
 }
+
+#[test]
+fn many_definitions_that_no_node_uses_are_one_warning() {
+    let definition = json!({"kind": "expression", "inputs": [], "outputs": [], "outputValues": {}});
+    let names = |count: usize| -> Value {
+        (0..count)
+            .map(|number| (format!("Unused{number}"), definition.clone()))
+            .collect()
+    };
+    let graph = json!({"nodes": [{"id": "start", "type": "OnManual"}], "edges": []});
+    assert_eq!(told(&graph, &names(5)).len(), 5);
+    let found = told(&graph, &names(6));
+    let messages: Vec<&str> = found.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        ["no node uses 6 of the definitions: `Unused0`, `Unused1` and 4 others"]
+    );
+}

@@ -107,14 +107,16 @@ says!(malformed_fields, of(json!({
         5,
         { "id": "a b", "type": "NoOp" },
         { "id": "n", "type": 4, "data": { "retry": { "maxAttempts": 0, "factor": "x" }, "onError": "branche",
-          "disabled": "no", "each": 1, "parameters": [], "typeVersion": 7, "timeoutMs": -1 } },
+          "disabled": "no", "each": 1, "once": "x", "always": 0, "parameters": [], "typeVersion": 7, "timeoutMs": -1 } },
         { "id": "n", "type": "NoOp" },
         { "id": "t", "type": "OnManual", "data": null },
     ],
     "edges": [{ "source": "t" }, { "source": "t", "target": "n", "sourceHandle": 3 }],
-    "settings": { "timeoutMs": "soon", "retry": { "maxAttempts": 1.5 } },
+    "settings": { "timeoutMs": "soon", "memoryMb": 8, "computeSeconds": 0.5, "retry": { "maxAttempts": 1.5 } },
 })), @r#"
 error[malformed] graph: settings.timeoutMs must be a whole number from 1 to 2592000000, not the text "soon"
+error[malformed] graph: settings.memoryMb must be a whole number from 16 to 4096, not 8
+error[malformed] graph: settings.computeSeconds must be a whole number from 1 to 86400, not 0.5
 error[malformed] graph: settings.retry.maxAttempts must be a whole number from 1 to 100, not 1.5
 error[malformed] graph: nodes[0] must be an object, not 5
 error[malformed] graph: nodes[1].id must be 1 to 64 letters, digits and any of _ . : - (given: the text "a b")
@@ -130,8 +132,23 @@ error[malformed] n: nodes[2].data.retry.maxAttempts must be a whole number from 
 error[malformed] n: nodes[2].data.retry.factor must be a number from 1 to 100, not the text "x"
 error[malformed] n: nodes[2].data.timeoutMs must be a whole number from 1 to 2592000000, not -1
 error[malformed] n: nodes[2].data.each must be true or false, not 1
+error[malformed] n: nodes[2].data.once must be true or false, not the text "x"
+error[malformed] n: nodes[2].data.always must be true or false, not 0
 error[duplicate-id] n: nodes[3].id: another node already has the id `n`
   give every node its own id
+"#);
+
+says!(once_and_always_where_they_cannot_be, of({
+    let mut graph = started([node("merge", "Merge", json!({})), node("end", "Return", json!({}))], &["start -> merge", "merge -> end"]);
+    for (node, option) in [(0usize, "once"), (0, "always"), (1, "once"), (2, "always")] {
+        graph["nodes"][node]["data"][option] = true.into();
+    }
+    graph
+}), @r#"
+error[option] start: once can't be used on a trigger: no list comes to it
+error[option] start: always can't be used on a trigger: what starts a run always leaves it
+error[option] merge: once can't be used on a Merge, which joins all that comes; use it on the nodes before
+error[option] end: always can't be used on a node without an output
 "#);
 
 says!(not_a_graph, of(json!([1])), @r#"
@@ -433,7 +450,7 @@ says!(what_is_streamed_counts_before_a_whole_response, of(started(
 )), @r#"
 warning[no-webhook] s: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
 warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
-warning[responds-twice] w: a run may reach both this node and `s`; what is streamed is the response then, and this one is not sent
+warning[responds-twice] w: a run may reach both this node and `s`; then the response is what was streamed, and this one is not sent
 warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook, OnForm or OnChat
 "#);
 
@@ -533,7 +550,7 @@ says!(insides_of_composites, with_definitions(
 ), @r#"
 error[composite-entry] nodeDefinitions.A: in definition `A`: a composite's inner graph starts at one OnCall; this one has 0
 error[composite-return] nodeDefinitions.A: in definition `A`: its inner graph has outputs but no Return, so nothing leaves it
-warning[inner-trigger] nodeDefinitions.A.graphData.nodes.hook: in definition `A`, node `hook`: `OnWebhook` starts no run inside a composite
+warning[inner-trigger] nodeDefinitions.A.graphData.nodes.hook: in definition `A`, node `hook`: `OnWebhook` can't start a run inside a composite
   delete it; a composite starts at its OnCall
 error[unknown-node] nodeDefinitions.A.graphData.nodes.x.value: in definition `A`, node `x`: there is no node with the id `start`
   at `$nodes.start`

@@ -1,4 +1,4 @@
-//! What the compiler says of an OnForm node's parameters.
+//! What the compiler says of forms: of an OnForm node's parameters, and of further pages.
 
 use crate::diagnostics::{graph, node, of};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn what_is_wrong_names_the_field_and_its_parameter() {
         ),
         (
             json!({"title": "T", "fields": [{"name": "x"}, {"name": "x"}]}),
-            "error[field-name] ask fields[1].name: the name `x` is there twice",
+            "error[field-name] ask fields[1].name: the name `x` is used twice",
         ),
         (
             json!({"title": "T", "fields": [{"name": "_token"}]}),
@@ -165,5 +165,46 @@ fn each_kind_of_field_takes_its_own() {
             told.len() == 1 && told[0].starts_with(&expected),
             "{field}: {told:?}"
         );
+    }
+}
+
+/// What is said of a WaitForCallback with these parameters, without the help.
+fn told_of_step(parameters: Value) -> Vec<String> {
+    let nodes = [
+        node("start", "OnManual", json!({})),
+        node("ask", "WaitForCallback", parameters),
+    ];
+    let said = of(graph(nodes, &["start -> ask"]));
+    let lines = said.lines().filter(|line| !line.starts_with(' '));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn further_pages_are_checked_as_the_first_is() {
+    let form = json!({"title": "Thank you, {{ $input.name }}", "fields": [{"name": "x", "type": "number", "min": 1}], "follows": false});
+    assert_eq!(told_of_step(json!({ "form": form })), [""; 0]);
+    for (parameters, expected) in [
+        (
+            json!({"form": {"title": "T", "fields": []}}),
+            "error[fields] ask form.fields: a form has 1 to 100 fields; this one has 0",
+        ),
+        (
+            json!({"form": {"title": "T", "fields": [{"name": "x"}, {"name": "x"}]}}),
+            "error[field-name] ask form.fields[1].name: the name `x` is used twice",
+        ),
+        (
+            json!({"form": {"title": "T", "fields": [{"name": "x"}]}, "page": "<p>"}),
+            "error[parameter-conflict] ask page: both `form` and `page` are given",
+        ),
+        (
+            json!({"form": "{{ $input }}"}),
+            "error[literal-only] ask form: must be written out: its fields are needed before the run and can't be an expression",
+        ),
+        (
+            json!({"form": {"fields": [{"name": "x"}]}}),
+            "error[missing-parameter] ask form.title: `title` is required",
+        ),
+    ] {
+        assert_eq!(told_of_step(parameters.clone()), [expected], "{parameters}");
     }
 }

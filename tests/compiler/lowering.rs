@@ -19,6 +19,8 @@ fn text(plan: &Plan) -> String {
         flag(node.first, "first");
         flag(node.collect, "collect");
         flag(node.each, "each");
+        flag(node.once, "once");
+        flag(node.always, "always");
         flag(node.breakpoint, "breakpoint");
         flag(node.seen_outside, "seen outside");
         flag(node.body.is_some(), &format!("body {:?}", node.body));
@@ -471,11 +473,11 @@ fn lenient_expressions_are_part_of_the_module() {
         "{:?}",
         messages(&drawn)
     );
-    drawn["settings"] = json!({ "expressions": "lenient" });
+    drawn["settings"] = json!({ "memoryMb": 32, "computeSeconds": 5, "expressions": "lenient" });
     let artifact = compile(&drawn, &json!({}), &Options::default()).artifact.unwrap();
     assert_eq!(artifact.manifest.abi_version, ABI_VERSION_LENIENT);
     let settings = serde_json::to_value(&artifact.manifest.settings).unwrap();
-    assert_eq!(settings, json!({ "expressions": "lenient" }));
+    assert_eq!(settings, drawn["settings"]);
     drawn["settings"] = json!({ "expressions": "sloppy" });
     let message = "settings.expressions must be `strict` or `lenient`";
     assert!(messages(&drawn)[0].starts_with(message), "{:?}", messages(&drawn));

@@ -20,8 +20,14 @@ fn a_poll_is_checked() {
     assert_eq!(told(whole), [""; 0]);
     let cases = [
         (json!({}), "`url` is required"),
-        (json!({"url": "/orders"}), "`/orders` is not an address to ask"),
-        (json!({"url": "ftp://x.example.com/"}), "is not an address to ask"),
+        (
+            json!({"url": "/orders"}),
+            "`/orders` is not an address that can be polled",
+        ),
+        (
+            json!({"url": "ftp://x.example.com/"}),
+            "is not an address that can be polled",
+        ),
         (
             json!({"url": "https://x.example.com/{{ 1 }}"}),
             "must be a literal",

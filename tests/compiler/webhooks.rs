@@ -124,7 +124,7 @@ fn a_time_that_runs_into_the_body_is_warned_about() {
 #[test]
 fn an_open_webhook_is_warned_about() {
     let told = told(json!({"scheme": "none"}));
-    let expected = "warning[unauthenticated-webhook] hook scheme: anyone who knows this webhook's address can start runs: that nobody \
-                    can guess it is all that protects it";
+    let expected = "warning[unauthenticated-webhook] hook scheme: anyone who knows this webhook's address can start runs: its only \
+                    protection is that nobody can guess it";
     assert_eq!(told, [expected]);
 }

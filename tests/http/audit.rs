@@ -61,6 +61,11 @@ const UNTOLD: &[(&str, &str)] = &[
     ("POST /api/execute/transpile", "changes nothing"),
     ("POST /api/execute/validate", "changes nothing"),
     ("POST /api/schedules/preview", "changes nothing"),
+    (
+        "POST /api/patterns/{id}/replay",
+        "nothing is sent, and nothing is stored",
+    ),
+    ("POST /api/patterns/import/openapi", "nothing is stored"),
     ("POST /api/patterns/{id}/tests/run", "test runs"),
     (
         "PUT /api/patterns/{id}/draft",
@@ -245,6 +250,15 @@ async fn of_workspaces(calls: &mut Calls<'_>) {
         .told_with(&set, Some(json!({"A": SECRET})), "variables.set")
         .await;
     assert_eq!(set["details"], json!({"count": 1}), "{set}");
+    let set = format!("PUT {environments}/{{envId}}/rules");
+    let set = calls
+        .told_with(
+            &set,
+            Some(json!({"requireApproval": true})),
+            "environment.rules_set",
+        )
+        .await;
+    assert_eq!(set["details"]["requireApproval"], true, "{set}");
     let delete = format!("DELETE {environments}/{{envId}}/secrets/{{name}}");
     calls.told(&delete, "secret.deleted").await;
     let delete = format!("DELETE {environments}/{{envId}}");
@@ -472,6 +486,10 @@ async fn of_runs(calls: &mut Calls<'_>) {
         json!({"cron": "0 8 * * *", "timezone": "UTC"}),
         "{set}"
     );
+    let operation = "DELETE /api/deployments/{id}/schedule";
+    calls
+        .told_at(operation, &address, None, &owner, "deployment.schedule_changed")
+        .await;
 
     let pattern = service
         .drawn(&owner, &chain(&[("hook", "OnWebhook", json!({}))]))
@@ -549,6 +567,7 @@ async fn of_patterns(calls: &mut Calls<'_>) {
         ("POST /api/patterns".to_owned(), "pattern.created"),
         ("POST /api/patterns/import".to_owned(), "pattern.created"),
         ("POST /api/patterns/import/n8n".to_owned(), "pattern.created"),
+        ("POST /api/patterns/import/node-red".to_owned(), "pattern.created"),
         (format!("POST {pattern}/clone"), "pattern.created"),
         (
             format!("PUT {pattern}/call-interface"),

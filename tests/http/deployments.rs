@@ -5,3 +5,4 @@ mod kept_apart;
 mod lifecycle;
 mod lists;
 mod promotions;
+mod rules;

@@ -9,6 +9,8 @@ mod history;
 mod large;
 mod lists;
 mod n8n;
+mod node_red;
+mod openapi;
 mod presence;
 
 use crate::harness::{Service, User};

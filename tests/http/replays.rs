@@ -1,5 +1,6 @@
 //! Replays of runs that have ended: what is shown of them, and that nothing leaves.
 
+mod against;
 mod kept;
 mod refused;
 

@@ -239,6 +239,20 @@ each_database! {
         let schedules = listed().await;
         assert_eq!((&schedules[0]["isOverridden"], &schedules[0]["timezone"]), (&json!(true), &json!("UTC")));
         assert_eq!(schedules[0]["nextTimes"][0], "2026-11-21T15:30:00.000Z");
+        // What was set is listed, and can be taken back.
+        let all = async || service.get("/api/schedules/set?limit=1").bearer(&hook.user.token).send().await.body["data"].clone();
+        let environment = all().await[0]["environmentId"].clone();
+        let row = |schedule: Value| json!([{
+            "deploymentId": deployment, "patternId": hook.pattern, "environmentId": environment, "schedule": schedule,
+        }]);
+        assert_eq!(all().await, row(json!({"cronExpression": "30 15 * * *", "timezone": "UTC"})));
+        let set_path = format!("/api/deployments/{deployment}/schedule");
+        let taken_back = async || service.delete(&set_path).bearer(&hook.user.token).send().await;
+        assert_eq!(taken_back().await.status, 200);
+        assert_eq!(taken_back().await.status, 200, "there is none");
+        assert_eq!(all().await, row(Value::Null));
+        let schedules = listed().await;
+        assert_eq!((&schedules[0]["isOverridden"], &schedules[0]["nextTimes"]), (&json!(false), &json!(daily)));
         hook.change(&deployment, "pause").await;
         assert_eq!(listed().await[0]["nextTimes"], json!([]), "nothing is due while it is paused");
         let next = service.get("/api/schedules").bearer(&hook.user.token).send().await;

@@ -11,4 +11,5 @@ mod parameters;
 mod records;
 mod senders;
 mod snippets;
+mod steps;
 mod streams;

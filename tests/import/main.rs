@@ -1,8 +1,9 @@
-//! The importer of n8n's workflows.
+//! The importers of n8n's workflows, of Node-RED's flows and of OpenAPI documents.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod drawn;
+mod foreign;
 mod measure;
 mod operations;
 mod properties;

@@ -131,11 +131,11 @@ fn a_mistake_in_a_provider_stops_the_start_with_its_place() {
         (whole.clone() + &whole, "has the id `sso`, which is there twice"),
         (
             whole.replace("sso", "The SSO"),
-            "must have an id of 1 to 32 small letters, digits and hyphens",
+            "must have an id of 1 to 32 lowercase letters, digits and hyphens",
         ),
         (
             rule("other", workspace, "admin"),
-            "`group_roles` in heddle.toml names the provider `other`, which there is not",
+            "`group_roles` in heddle.toml names the provider `other`, which does not exist",
         ),
         (rule("sso", "acme", "admin"), "has a mistake at [0].workspace"),
         (

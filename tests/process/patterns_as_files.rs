@@ -1,5 +1,9 @@
 //! A workspace as a directory: two people, one in the console and one with files, and CI, which has no memory of its own.
 
+mod development;
+mod environments;
+mod examples;
+
 use crate::server::{Server, heddle, output};
 use serde_json::{Value, json};
 use std::fs;
@@ -19,6 +23,11 @@ struct Workspace {
 
 fn node(id: &str, value: &str) -> Value {
     json!({"id": id, "type": "Transform", "position": {"x": 0, "y": 0}, "data": {"label": id, "parameters": {"value": value}}})
+}
+
+/// An environment that is only on the server, as `status --json` has it.
+fn unpulled(name: &str) -> String {
+    format!("{{\"file\":\"environments/{name}.json\",\"here\":\"gone\",\"there\":\"new\",\"missing\":[]}}")
 }
 
 fn graph(values: [&str; 2]) -> Value {
@@ -151,7 +160,7 @@ fn two_people_change_one_pattern_and_nothing_is_lost() {
     assert_eq!(code, 0, "{told}");
     assert_eq!(
         it.done(&["pull"]),
-        "orders-more: new from the server\nother: new from the server\n"
+        "orders-more: new from the server\nother: new from the server\nenvironments/production.json: new from the server\n"
     );
     assert_eq!(it.done(&["status"]), "");
     let (_, open, _) = it.heddle(&["open", "orders-more"]);
@@ -239,7 +248,10 @@ fn a_day_with_files() {
     assert_eq!(it.done(&["push"]), "total: created\n");
     assert_eq!(
         it.done(&["status", "--json"]),
-        "[{\"pattern\":\"total\",\"here\":\"same\",\"there\":\"same\"}]\n"
+        format!(
+            "[{{\"pattern\":\"total\",\"here\":\"same\",\"there\":\"same\"}},{}]\n",
+            unpulled("production")
+        )
     );
     let (_, listed) = it
         .server
@@ -283,7 +295,7 @@ fn a_day_with_files() {
     let (code, _, told) = it.heddle(&["deploy", "total", "--env", "nowhere"]);
     assert_eq!(code, 2, "{told}");
     assert!(
-        told.contains("there is no environment `nowhere`; there are: production"),
+        told.contains("there is no environment `nowhere`; the environments are: production"),
         "{told}"
     );
     assert!(
@@ -303,6 +315,22 @@ fn a_day_with_files() {
     let runs = it.done(&["runs", "total"]);
     assert!(runs.contains("success") && runs.ends_with("Total\n"), "{runs}");
 
+    // What the files here would have made of that event, before they are pushed.
+    let tried = it.done(&["replay", "total", "--env", "production"]);
+    assert!(
+        tried.starts_with("1 the same, 0 different, 0 without an answer, 0 skipped\n"),
+        "{tried}"
+    );
+    it.edit("total", "{{ $input * 10 }}", "{{ $input * 11 }}");
+    let (code, tried, told) = it.heddle(&["replay", "total", "--env", "production"]);
+    assert_eq!(code, 1, "{tried}{told}");
+    assert!(
+        tried.contains("  different\n")
+            && tried.contains("  the run, output: 30 → 33\n0 the same, 1 different,"),
+        "{tried}"
+    );
+    it.edit("total", "{{ $input * 11 }}", "{{ $input * 10 }}");
+
     // Promoted to an environment that is there, and removed at last.
     let path = format!("/api/workspaces/{}/environments", it.id);
     it.server.call("POST", &path, &it.token, r#"{"name": "staging"}"#);
@@ -318,7 +346,9 @@ fn a_day_with_files() {
     fs::remove_dir_all(&own).unwrap();
     assert_eq!(it.done(&["push"]), "");
     assert_eq!(it.done(&["push", "--delete"]), "total: deleted on the server\n");
-    assert_eq!(it.done(&["status", "--json"]), "[]\n");
+    // Nothing was ever pulled.
+    let around = [unpulled("production"), unpulled("staging")].join(",");
+    assert_eq!(it.done(&["status", "--json"]), format!("[{around}]\n"));
 }
 
 #[test]
@@ -335,7 +365,7 @@ fn tests_stand_beside_their_pattern_on_both_sides() {
     let own = format!("{path}/{}", made["id"].as_str().unwrap());
     assert_eq!(
         it.done(&["pull"]),
-        "orders: new from the server\norders/tests/theirs.json: new from the server\n"
+        "orders: new from the server\norders/tests/theirs.json: new from the server\nenvironments/production.json: new from the server\n"
     );
     assert!(
         it.done(&["test"])

@@ -69,6 +69,14 @@ fn a_misspelt_setting_in_the_file_stops_the_start_with_its_name() {
             "`executor_groups` in heddle.toml needs run_isolation = process",
         ),
         (
+            "run_memory_ceiling = \"128MiB\"\n",
+            "`run_memory_ceiling` in heddle.toml must be at least run_memory",
+        ),
+        (
+            "workspace_memory_mb_per_run = 8\n",
+            "`workspace_memory_mb_per_run` in heddle.toml must be 0 or at least 16",
+        ),
+        (
             "run_isolation = \"process\"\nexecutor_groups = \"acme\"\n",
             "has \"acme\", which is not the id of a workspace or user",
         ),

@@ -3,7 +3,7 @@
 use crate::harness::{
     START, code, config, load, manifest, misbehave, module, request, run_body, runtime, runtime_with,
 };
-use heddle_runtime::{Limits, Outcome, RunRequest, RuntimeConfig, Status, Tier};
+use heddle_runtime::{Ceilings, Limits, Outcome, RunRequest, RuntimeConfig, Status, Tier};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ async fn an_endless_loop_runs_out_of_fuel() {
     assert_eq!(error.code, "OUT_OF_FUEL");
     assert_eq!(
         error.message,
-        "The run used its 20,000,000 units of fuel while node `3` was executing. \
-         Look for a loop that does not end, or raise the limit (`run_fuel` of the server, `--fuel` of `heddle run`)."
+        "The run used its 0.004 compute seconds (20,000,000 units of fuel) while node `3` was executing. \
+         Look for a loop that does not end, or raise `computeSeconds` in the pattern's settings: up to 60 are allowed here."
     );
     assert_eq!(error.node_id.as_deref(), Some("3"));
     assert_eq!(outcome.usage.fuel_used, 20_000_000);
@@ -334,8 +334,73 @@ async fn the_patterns_own_time_limit_can_only_be_the_shorter_one() {
             )
             .await;
         assert_eq!(code(&outcome), "TIMEOUT");
-        assert!(outcome.error.unwrap().message.contains("its 20 ms"));
+        let message = outcome.error.unwrap().message;
+        let advice = match own_ms {
+            20 => "`timeoutMs` in the pattern's settings: up to 3,600,000 are allowed here",
+            _ => "`run_timeout_ms` of the server",
+        };
+        assert!(
+            message.contains("its 20 ms") && message.contains(advice),
+            "{message}"
+        );
     }
+}
+
+/// The message with which a body ends that grows or spins without end, with a pattern's settings.
+async fn stopped(body: &str, settings: Value, limits: &Limits) -> String {
+    let runtime = runtime();
+    let mut manifest = manifest();
+    manifest["settings"] = settings;
+    let program = runtime.load(&module(body, &manifest), Tier::Fast).unwrap();
+    let request = RunRequest {
+        limits: limits.clone(),
+        ..request(0, &Value::Null)
+    };
+    runtime.run(&program, request).await.error.unwrap().message
+}
+
+#[tokio::test]
+async fn the_patterns_own_memory_and_fuel_count_up_to_the_ceilings() {
+    let limits = Limits {
+        fuel_max: 20_000_000,
+        memory_bytes_max: 20 << 20,
+        ceilings: Ceilings {
+            fuel: 30_000_000,
+            memory_bytes: 48 << 20,
+            ..Ceilings::default()
+        },
+        ..Limits::default()
+    };
+    let grows =
+        r#"(func (export "run") (param i32) (loop $again (drop (memory.grow (i32.const 16))) (br $again)))"#;
+    for (settings, mebibytes, advice) in [
+        (
+            json!({}),
+            20,
+            "raise `memoryMb` in the pattern's settings: up to 48 are",
+        ),
+        (json!({"memoryMb": 16}), 16, "up to 48 are allowed here"),
+        (json!({"memoryMb": 40}), 40, "up to 48 are allowed here"),
+        (
+            json!({"memoryMb": 4_096}),
+            48,
+            "the workspace's quota `memoryMbPerRun`",
+        ),
+    ] {
+        let message = stopped(grows, settings, &limits).await;
+        let begins = format!("The run needed more than its {mebibytes} MiB of memory");
+        assert!(
+            message.starts_with(&begins) && message.contains(advice),
+            "{message}"
+        );
+    }
+    let spins = r#"(func (export "run") (param i32) (loop $again (br $again)))"#;
+    let message = stopped(spins, json!({"computeSeconds": 5}), &limits).await;
+    assert!(
+        message.starts_with("The run used its 0.006 compute seconds (30,000,000 units of fuel)")
+            && message.contains("the workspace's quota `computeSecondsPerRun`"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

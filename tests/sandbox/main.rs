@@ -14,6 +14,7 @@ mod hand_made;
 mod harness;
 mod http;
 mod http_connections;
+mod items;
 mod javascript;
 mod journal;
 mod key_values;

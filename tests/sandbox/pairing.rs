@@ -109,6 +109,34 @@ async fn a_loop_keeps_the_pairs_of_its_items() {
 }
 
 #[tokio::test]
+async fn a_batch_of_a_loop_keeps_the_pairs_of_its_elements() {
+    let mut list = node("list", "Transform", json!({ "value": "{{ $input }}" }));
+    list["data"]["label"] = "List".into();
+    let nodes = [
+        list,
+        node("loop", "ForEach", json!({ "batchSize": 2 })),
+        node("new", "Limit", json!({ "count": 1, "offset": 0 })),
+        each("batch", "{{ $(\"List\").item.id }}"),
+        node("flatten", "Flatten", json!({})),
+        node("end", "Return", json!({})),
+    ];
+    let edges = [
+        "start -> list",
+        "list -> loop",
+        "loop.item -> new",
+        "new -> batch",
+        "batch -> loop.next",
+        "loop.done -> flatten",
+        "flatten -> end",
+    ];
+    let event = json!([{ "id": 1 }, { "id": 2 }, { "id": 3 }]);
+    assert_eq!(
+        output(&run(&pattern(&nodes, &edges), &event).await),
+        json!([1, 3])
+    );
+}
+
+#[tokio::test]
 async fn parameters_for_each_item_know_it() {
     let filter = json!({ "condition": "{{ $(\"List\").item.n > 1 }}" });
     let nodes = [each("new", "{{ { m: $index } }}"), node("x", "Filter", filter)];

@@ -20,6 +20,8 @@ pub struct Expected {
     pub logs: Vec<Log>,
     /// In the order in which they started.
     pub executions: Vec<Execution>,
+    /// Whether `always` has made an empty item of none.
+    pub filled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -288,11 +290,15 @@ impl Run<'_> {
         let outcome = execute(kind, &self.graph, &names, &mut logs);
         self.keep_logs(&flat.id, logs);
         match outcome? {
-            Ok(Outcome::Emit(emission)) => self.complete(frame, node, execution, emission),
+            Ok(Outcome::Emit(emission)) => {
+                let emission = self.filled(frame, node, emission);
+                self.complete(frame, node, execution, emission)
+            }
             Ok(Outcome::EmitFrom(emission, origins)) => {
                 for (port, origins) in origins {
                     self.frames[frame].origins.insert((node, port), origins);
                 }
+                let emission = self.filled(frame, node, emission);
                 self.complete(frame, node, execution, emission)
             }
             // A Return of a composite is how its value gets out.
@@ -403,7 +409,8 @@ impl Run<'_> {
         emissions: Vec<Emission>,
     ) -> Result<(), Stop> {
         let mut ports: BTreeMap<usize, Vec<Js>> = BTreeMap::new();
-        if emissions.is_empty() {
+        // What leaves is a list; with `always`, none is an empty one.
+        if emissions.is_empty() || self.graph.nodes[node].always {
             ports.insert(0, Vec::new());
         }
         for (index, emission) in emissions.into_iter().enumerate() {
@@ -418,7 +425,31 @@ impl Run<'_> {
             .into_iter()
             .map(|(port, values)| (port, Js::Array(values)))
             .collect();
+        let emission = self.filled(frame, node, emission);
         self.complete(frame, node, execution, emission)
+    }
+
+    /// `always`: if items came and none leaves by the first port (of a loop: `done`), one empty item does.
+    fn filled(&mut self, frame: FrameId, node: NodeId, mut emission: Emission) -> Emission {
+        let flat = &self.graph.nodes[node];
+        let is_empty = |value: &Js| matches!(value, Js::Array(items) if items.is_empty());
+        let none_came = match self.input(frame, node) {
+            Js::Array(lists) if flat.collects => lists.iter().all(is_empty),
+            input => is_empty(&input),
+        };
+        if !flat.always || none_came {
+            return emission;
+        }
+        let port = usize::from(flat.is_loop);
+        let item = Js::Object(Vec::new());
+        match emission.get(&port) {
+            Some(Js::Array(items)) if items.is_empty() => emission.insert(port, Js::Array(vec![item])),
+            Some(_) => return emission,
+            None => emission.insert(port, item),
+        };
+        self.frames[frame].origins.remove(&(node, port));
+        self.expected.filled = true;
+        emission
     }
 
     fn fail(
@@ -719,8 +750,13 @@ impl Run<'_> {
             values.pop()
         };
         if self.graph.nodes[owner].is_block {
-            let emission = value.into_iter().map(|value| (0, value)).collect();
-            return self.end_of_block(&self.turn(frame), emission);
+            let emission: Emission = value.into_iter().map(|value| (0, value)).collect();
+            let turn = self.turn(frame);
+            let emission = match turn.has_item {
+                true => emission,
+                false => self.filled(parent, owner, emission),
+            };
+            return self.end_of_block(&turn, emission);
         }
         let index = self.frames[frame].index;
         let iterations = self.loops.get_mut(&(parent, owner)).unwrap();
@@ -794,12 +830,36 @@ impl Run<'_> {
             self.frames[frame].origins.insert((node, 1), Some(vec![origins]));
         }
         let results = iterations.results.into_iter().flatten().collect();
-        self.complete(
-            frame,
-            node,
-            iterations.execution,
-            Emission::from([(1, Js::Array(results))]),
-        )
+        let emission = self.filled(frame, node, Emission::from([(1, Js::Array(results))]));
+        self.complete(frame, node, iterations.execution, emission)
+    }
+
+    /// In the body of a ForEach whose batches are its input: the loop, and the element that one of the batch is there.
+    pub fn out_of_batch(
+        &self,
+        frame: FrameId,
+        source: NodeId,
+        element: Option<usize>,
+    ) -> Option<(FrameId, NodeId, usize)> {
+        let (parent, owner) = (self.frames[frame].parent?, self.frames[frame].owner?);
+        let (index, element) = (self.frames[frame].index, element?);
+        let node = &self.graph.nodes[owner];
+        if source != owner || node.is_block || node.repeats {
+            return None;
+        }
+        let items = &self.loops.get(&(parent, owner))?.items;
+        let batches = items.iter().map(|batch| match batch {
+            Js::Array(elements) => Some(elements),
+            _ => None,
+        });
+        let batches: Vec<&Vec<Js>> = batches.collect::<Option<_>>()?;
+        let Js::Array(input) = self.input(parent, owner) else {
+            return None;
+        };
+        let count = |batches: &[&Vec<Js>]| batches.iter().map(|batch| batch.len()).sum::<usize>();
+        let at = count(&batches[..index]) + element;
+        let is_input = count(&batches) == input.len() && batches[index].get(element)? == input.get(at)?;
+        is_input.then_some((parent, owner, at))
     }
 
     /// Loop: checks the condition before each iteration.
@@ -824,14 +884,35 @@ impl Run<'_> {
         };
         if !goes_on {
             self.loops.remove(&(frame, node));
-            return self.complete(frame, node, execution, Emission::from([(1, value)]));
+            let emission = self.filled(frame, node, Emission::from([(1, value)]));
+            return self.complete(frame, node, execution, emission);
         }
         self.loops.get_mut(&(frame, node)).unwrap().next += 1;
         self.iterate(frame, node, index)
     }
 
-    /// `$input`: the value of the only wired port, or an object by port name.
+    /// What a node works on: `once` leaves of each list that comes by a port only the first item.
     fn input(&self, frame: FrameId, node: NodeId) -> Js {
+        let flat = &self.graph.nodes[node];
+        let first = |value: Js| match value {
+            Js::Array(items) => Js::Array(items.into_iter().take(1).collect()),
+            other => other,
+        };
+        let wired: BTreeSet<usize> = self.graph.incoming(node).map(|edge| edge.target_port).collect();
+        match self.input_of_all(frame, node) {
+            input if !flat.once => input,
+            Js::Object(ports) if wired.len() > 1 => Js::Object(
+                ports
+                    .into_iter()
+                    .map(|(port, value)| (port, first(value)))
+                    .collect(),
+            ),
+            input => first(input),
+        }
+    }
+
+    /// The value of the only wired port, or an object by port name.
+    fn input_of_all(&self, frame: FrameId, node: NodeId) -> Js {
         let flat = &self.graph.nodes[node];
         if let Some((_, value)) = self.first_values.get(&(frame, node)) {
             return if flat.collects {

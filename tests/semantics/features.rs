@@ -19,6 +19,9 @@ pub const REQUIRED: &[(&str, u64)] = &[
     ("returned", 200),
     ("pin", 100),
     ("each", 50),
+    ("once", 50),
+    ("always", 100),
+    ("an empty item for none", 20),
     ("composite", 200),
     ("composite for each element", 50),
     ("composite executed again", 30),
@@ -71,11 +74,12 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
             out.insert("retry");
         }
         let kind = kind_feature(case, &node.kind);
-        let is_whole = node.each || node.attempts > 1 || node.on_error != OnError::Fail;
-        if kind == Some("composite") && is_whole {
+        if kind == Some("composite") && node.is_whole() {
             block_features(node, expected, &mut out);
         }
         out.extend(node.each.then_some("each"));
+        out.extend(node.once.then_some("once"));
+        out.extend(node.always.then_some("always"));
         out.extend(node.disabled.then_some("disabled"));
         out.extend(kind);
         joins(case, &node.id, &ran, &mut out);
@@ -84,6 +88,7 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
         }
     }
     out.extend(case.lenient.then_some("lenient"));
+    out.extend(expected.filled.then_some("an empty item for none"));
     out.extend(expected.error.is_some().then_some("run failed"));
     out.extend(expected.output.is_some().then_some("returned"));
     out.extend((!expected.logs.is_empty()).then_some("logged"));

@@ -21,6 +21,8 @@ pub struct FlatNode<'a> {
     pub outputs: Vec<String>,
     pub on_error: OnError,
     pub each: bool,
+    pub once: bool,
+    pub always: bool,
     pub concurrency: usize,
     /// Attempts in all.
     pub attempts: u32,
@@ -159,7 +161,7 @@ fn inline<'a>(flat: &mut FlatGraph<'a>, graph: &'a Graph, prefix: &str) {
 /// composite's own id, which passes on what arrives. One that is repeated, or catches errors, is a block: a node
 /// before, whose body they are.
 fn inline_composite<'a>(flat: &mut FlatGraph<'a>, node: &'a Node, inner: &'a Graph, id: &str, prefix: &str) {
-    let is_block = node.each || node.attempts > 1 || node.on_error != OnError::Fail;
+    let is_block = node.is_whole();
     let block = flat.nodes.len();
     if is_block {
         flat.nodes.push(FlatNode {
@@ -188,7 +190,7 @@ fn inline_composite<'a>(flat: &mut FlatGraph<'a>, node: &'a Node, inner: &'a Gra
                 target_port,
             });
         }
-        (rim.each, rim.on_error) = (false, OnError::Fail);
+        (rim.each, rim.once, rim.always, rim.on_error) = (false, false, false, OnError::Fail);
         rim.outputs.truncate(1);
     }
     rim.work = Work::Pass;
@@ -259,6 +261,8 @@ fn flat_node<'a>(
         outputs: node.outputs(definitions),
         on_error: node.on_error,
         each: node.each,
+        once: node.once && !node.disabled,
+        always: node.always && !node.disabled,
         concurrency: node.concurrency,
         attempts: node.attempts,
         waits: node.backoff_ms > 0,

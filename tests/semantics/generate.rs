@@ -386,6 +386,9 @@ impl Generator {
     fn loop_node(&mut self, from: &[Source], kind: Kind) -> Vec<Source> {
         let array = matches!(kind, Kind::ForEach { .. });
         let id = self.add(kind);
+        let (once, always) = (chance(&mut self.rng, 6), chance(&mut self.rng, 12));
+        let node = self.node_mut(&id);
+        (node.once, node.always) = (once, always);
         self.connect(from, &id, "in");
         let (seen, after_error) = combined(from);
         // What the loop itself last emitted is known when it is done.
@@ -509,6 +512,10 @@ impl Generator {
                 node.backoff_ms = rng.u32(..2);
             }
         }
+        let is_merge = matches!(node.kind, Kind::Merge(_));
+        node.once = !is_merge && chance(&mut rng, 6);
+        let has_output = !matches!(node.kind, Kind::Throw { .. } | Kind::Return(_));
+        node.always = has_output && chance(&mut rng, 12);
         let keeps_order = !matches!(node.kind, Kind::Merge(_) | Kind::Throw { .. } | Kind::Return(_));
         if keeps_order && chance(&mut rng, 4) {
             node.disabled = true;

@@ -34,6 +34,10 @@ pub struct Node {
     /// Wait between them; none when zero.
     pub backoff_ms: u32,
     pub each: bool,
+    /// Of a list that comes, only the first item counts.
+    pub once: bool,
+    /// One empty item leaves rather than none.
+    pub always: bool,
     /// Elements at a time.
     pub concurrency: usize,
 }
@@ -280,8 +284,15 @@ impl Node {
             attempts: 1,
             backoff_ms: 0,
             each: false,
+            once: false,
+            always: false,
             concurrency: 1,
         }
+    }
+
+    /// Whether a composite is a block: executed by itself rather than as if its inner nodes were drawn there.
+    pub fn is_whole(&self) -> bool {
+        self.each || self.once || self.always || self.attempts > 1 || self.on_error != OnError::Fail
     }
 
     fn to_json(&self) -> Value {
@@ -303,6 +314,12 @@ impl Node {
         }
         if self.each {
             data["each"] = json!(true);
+        }
+        if self.once {
+            data["once"] = json!(true);
+        }
+        if self.always {
+            data["always"] = json!(true);
         }
         if self.concurrency > 1 {
             data["concurrency"] = json!(self.concurrency);

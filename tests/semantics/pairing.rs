@@ -64,6 +64,9 @@ fn along(run: &Run<'_>, frame: FrameId, way: &Way, target: NodeId) -> Result<Opt
             (single, _) => Some(single.clone()),
         });
     }
+    if let Some((around, owner, element)) = run.out_of_batch(frame, way.source, way.element) {
+        return element_of(run, around, owner, Some(element), target);
+    }
     // What a body gets comes from around it.
     if run.graph.nodes[way.source].scope != run.frames[frame].owner {
         return Ok(None);
@@ -98,7 +101,7 @@ fn before(run: &Run<'_>, frame: FrameId, way: &Way) -> Result<Vec<Way>, Stop> {
     let node = way.source;
     let live = live_edges(run, frame, node);
     let Some(origins) = run.frames[frame].origins.get(&(node, way.source_port)) else {
-        return Ok(match untold(way, &live) {
+        return Ok(match untold(way, &live, run.graph.nodes[node].once) {
             Some(element) => into_node(run, frame, node, element),
             None => Vec::new(),
         });
@@ -120,7 +123,7 @@ fn before(run: &Run<'_>, frame: FrameId, way: &Way) -> Result<Vec<Way>, Stop> {
 
 /// Of a node that does not say: one item pairs with all that came of it, equal counts pair by place.
 #[expect(clippy::option_option, reason = "unknown, the whole, or an element")]
-fn untold(way: &Way, live: &[Live]) -> Option<Option<usize>> {
+fn untold(way: &Way, live: &[Live], once: bool) -> Option<Option<usize>> {
     let count = match live {
         [only] => match &only.value {
             Js::Array(input) => input.len(),
@@ -129,7 +132,8 @@ fn untold(way: &Way, live: &[Live]) -> Option<Option<usize>> {
         several if way.element.is_some() => several.len(),
         _ => return Some(None),
     };
-    if count == 1 {
+    // With `once` there is one item of several.
+    if count == 1 || once && count > 1 {
         return Some(Some(0));
     }
     match (&way.value, way.element) {

@@ -60,6 +60,8 @@ fn candidates(case: &Case) -> Vec<Case> {
         };
         let mut simpler = vec![
             node(&|node| node.each = false),
+            node(&|node| node.once = false),
+            node(&|node| node.always = false),
             node(&|node| node.concurrency = 1),
             node(&|node| node.attempts = 1),
             node(&|node| node.backoff_ms = 0),

@@ -109,6 +109,7 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
             "api/service",
             "compiler",
             "import",
+            "node-stdlib",
             "node-stdlib/values",
             "runtime",
         ],

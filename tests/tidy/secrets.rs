@@ -39,6 +39,7 @@ const HOLDERS: &[&str] = &[
 /// Fields that are named like secrets and are none.
 const PUBLIC: &[(&str, &str)] = &[
     ("AcceptedRow.key", "an idempotency key"),
+    ("Answer.key", "the name of a result in the journal"),
     ("AskedEffect.key", "the name of a result in the journal"),
     ("Bearer.0", "the address at which a provider's tokens are revoked"),
     ("CallContext.key", "an idempotency key"),

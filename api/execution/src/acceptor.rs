@@ -105,7 +105,7 @@ pub enum Answer {
     Begun(Begun, Ticket),
 }
 
-/// A run that waits to be stored.
+/// A run that waits to be stored. Boxed on its way: it is large.
 struct Waiting {
     /// Until it is on its way to the database.
     row: Option<AcceptedRow>,
@@ -143,7 +143,7 @@ pub(crate) struct Parts {
 /// Accepts runs. What waits for the task that stores them is bounded by the queue's reservations.
 pub(crate) struct Acceptor {
     /// Whoever holds the lock sends next, so that runs have ids in the order in which they are accepted and executed.
-    next: Mutex<mpsc::UnboundedSender<Waiting>>,
+    next: Mutex<mpsc::UnboundedSender<Box<Waiting>>>,
     parts: Parts,
     patience: Patience,
 }
@@ -210,7 +210,7 @@ impl Acceptor {
             && !self.parts.held.is_paused(deployment.id)
     }
 
-    fn next(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Waiting>> {
+    fn next(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Box<Waiting>>> {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,7 +241,7 @@ impl Acceptor {
             let next = self.next();
             let id = new.id.unwrap_or_else(RunId::new);
             let waiting = self.waiting(id, new, reservation, answer);
-            send_to(&next, waiting)?;
+            send_to(&next, Box::new(waiting))?;
         }
         stored(answered).await
     }
@@ -296,7 +296,7 @@ impl Acceptor {
             }
         };
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting {
+        let waiting = Box::new(Waiting {
             load: load(&row, &run),
             row: Some(row),
             key,
@@ -304,7 +304,7 @@ impl Acceptor {
             stage,
             reservation: Some(reservation),
             answer,
-        };
+        });
         send_to(&self.next(), waiting)?;
         stored(answered).await
     }
@@ -325,7 +325,7 @@ fn counted(state: &TenantState, accepted: Result<Accepted, ServiceError>) -> Res
     accepted
 }
 
-fn send_to(sender: &mpsc::UnboundedSender<Waiting>, waiting: Waiting) -> Result<(), ServiceError> {
+fn send_to(sender: &mpsc::UnboundedSender<Box<Waiting>>, waiting: Box<Waiting>) -> Result<(), ServiceError> {
     // Closed: the task that stores events is gone.
     sender.send(waiting).map_err(|_| StoreError::Closed.into())
 }
@@ -364,12 +364,12 @@ fn load(row: &AcceptedRow, run: &Run) -> Load {
 type Keys = HashMap<(String, String), RunId>;
 
 /// Stores what is accepted, a group at a time, until the acceptor has gone.
-async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
+async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waiting>>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     // What a deployment's senders have sent is stored in that order.
     let mut turns = Turns::new(GROUP_MAX);
     // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
-    let mut held_back: Vec<Waiting> = Vec::new();
+    let mut held_back = Vec::new();
     loop {
         group.append(&mut held_back);
         if group.is_empty() && turns.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
@@ -378,7 +378,7 @@ async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Waiting>) 
         while let Ok(next) = waiting.try_recv() {
             group.push(next);
         }
-        let load = turns.group(&mut group, |it: &Waiting| (it.load, it.run.deployment.id));
+        let load = turns.group(&mut group, |it| (it.load, it.run.deployment.id));
         let mut keys = HashSet::new();
         held_back = group
             .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
@@ -397,7 +397,7 @@ async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Waiting>) 
 }
 
 /// Answers whoever sent the event, and lets the run go on.
-fn settle(parts: &Parts, it: Waiting, stored: &Result<Keys, StoreError>) {
+fn settle(parts: &Parts, it: Box<Waiting>, stored: &Result<Keys, StoreError>) {
     let Waiting {
         key,
         run,
@@ -405,7 +405,7 @@ fn settle(parts: &Parts, it: Waiting, stored: &Result<Keys, StoreError>) {
         reservation,
         answer,
         ..
-    } = it;
+    } = *it;
     let (live, tail) = (&parts.notifier.live, &parts.notifier.tail);
     let refused = match stored {
         Ok(keys) => {
@@ -448,7 +448,7 @@ async fn store_group(
     store: &Store,
     now: Timestamp,
     (server, executes): (&Arc<str>, bool),
-    (load, group): (Load, &mut [Waiting]),
+    (load, group): (Load, &mut [Box<Waiting>]),
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
     if !store.is_shared() && executes && rows.iter().all(|row| row.key.is_none()) {

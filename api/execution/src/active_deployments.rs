@@ -8,7 +8,7 @@ use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
-use heddle_store::{ReadCache, Store, deployments};
+use heddle_store::{Moment, ReadCache, Store, deployments};
 use std::sync::Arc;
 
 /// Deployments kept.
@@ -84,6 +84,16 @@ impl ActiveDeployments {
         {
             return Ok(Some(kept.clone()));
         }
+        // Boxed: the future of each webhook's request would have to carry it.
+        Box::pin(self.load(slot, (kept, moment))).await
+    }
+
+    /// What is in a slot by now, given what was kept of it.
+    async fn load(
+        &self,
+        slot: Slot,
+        (kept, moment): (Option<Arc<ActiveDeployment>>, Moment),
+    ) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
         let row = deployments::in_slot_for_system(&mut self.store.reader().await?.db(), slot).await?;
         let is_in_use = |status| matches!(status, DeploymentStatus::Active | DeploymentStatus::Paused);
         let Some(row) = row.filter(|row| is_in_use(row.status)) else {

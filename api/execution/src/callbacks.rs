@@ -1,9 +1,12 @@
 //! URLs that parked runs wait for: who may call them, and what a call means for the run. Knows nothing of HTTP.
 
+pub(crate) mod steps;
+
 use crate::poller::Wakeup;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::form::Form;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_store::archive;
 use heddle_store::runs::journal::{self, Kept};
@@ -20,6 +23,24 @@ use std::sync::Arc;
 
 /// Bytes of a token; the rest of the HMAC is left out.
 const TOKEN_BYTES: usize = 16;
+
+/// What is before the place in what a token is made of. No place has a line break, so that no token is one of another kind.
+const STEP: &str = "step\n";
+const FORM: &str = "form\n";
+const STEPS: &str = "steps\n";
+
+/// What a callback URL is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallbackKind {
+    /// A call of any kind.
+    Call,
+    /// A form for whoever has sent the one before.
+    Step,
+    /// A form for others.
+    Form,
+    /// Where the run's forms for one person are, one after another.
+    Steps,
+}
 
 /// Makes the keys of runs' callbacks. They need not be stored: they follow from the service's own secret. Only those of runs
 /// that were moved here from another service are.
@@ -95,23 +116,39 @@ impl Callbacks {
         Ok(archive::callback_key(&mut reader.db(), &self.vault, run).await?)
     }
 
-    /// Whether the token is the one of this place of the run, in constant time.
-    pub async fn is_valid(&self, run: RunId, place: &str, token: &str) -> Result<bool, ServiceError> {
+    /// What the URL is for that has this place of the run and this token, compared in constant time; `None`: the run has made
+    /// no such URL.
+    pub async fn kind(
+        &self,
+        run: RunId,
+        place: &str,
+        token: &str,
+    ) -> Result<Option<CallbackKind>, ServiceError> {
         let Ok(token) = hex::decode(token) else {
-            return Ok(false);
+            return Ok(None);
         };
-        if token.len() != TOKEN_BYTES {
-            return Ok(false);
+        if token.len() != TOKEN_BYTES || place.contains('\n') {
+            return Ok(None);
         }
-        let is_of = |key: &str| {
-            let mac = hmac(key.as_bytes(), place.as_bytes());
-            mac.verify_truncated_left(&token).is_ok()
+        let kinds = [
+            (CallbackKind::Call, place.to_owned()),
+            (CallbackKind::Step, format!("{STEP}{place}")),
+            (CallbackKind::Form, format!("{FORM}{place}")),
+            (CallbackKind::Steps, STEPS.to_owned()),
+        ];
+        let kind_by = |key: &str| {
+            let is_of = |text: &str| {
+                let mac = hmac(key.as_bytes(), text.as_bytes());
+                mac.verify_truncated_left(&token).is_ok()
+            };
+            let found = kinds.iter().find(|(_, text)| is_of(text));
+            found.map(|(kind, _)| *kind)
         };
-        if is_of(&self.key(run)) {
-            return Ok(true);
+        if let Some(kind) = kind_by(&self.key(run)) {
+            return Ok(Some(kind));
         }
         let moved = self.moved_key(run).await?;
-        Ok(moved.is_some_and(|key| is_of(key.expose_secret())))
+        Ok(moved.and_then(|key| kind_by(key.expose_secret())))
     }
 
     /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It
@@ -150,6 +187,10 @@ impl Callbacks {
                 }
                 match look(db, run, &place, now_ms).await? {
                     Look::Early => Ok(Found::Nothing),
+                    Look::Waiting(state) => match checked(&state, &event) {
+                        Ok(event) => call_back(db, run, &place, &event, now_ms).await,
+                        Err(refused) => Ok(Found::Refused(refused)),
+                    },
                     _ => call_back(db, run, &place, &event, now_ms).await,
                 }
             })
@@ -168,20 +209,23 @@ impl Callbacks {
                     page: html(&state, "respondPage"),
                 })
             }
+            Found::Refused(message) => Err(Code::Validation.with(message)),
             Found::Again => Err(called_before()),
             Found::Over => Err(over()),
             Found::Nothing => Err(Code::NotFound.into()),
         }
     }
 
-    /// The pattern's own page that asks, if it has one; an error unless a call would be the one that counts. Changes
-    /// nothing.
-    pub async fn look(&self, run: RunId, place: &str) -> Result<Option<String>, ServiceError> {
+    /// What the node asks by; an error unless a call would be the one that counts. Changes nothing.
+    pub async fn look(&self, run: RunId, place: &str) -> Result<Asked, ServiceError> {
         let now_ms = self.clock.now().millis();
         let mut reader = self.store.reader().await?;
         match look(&mut reader.db(), run, place, now_ms).await? {
-            Look::Early => Ok(None),
-            Look::Waiting(state) => Ok(html(&state, "page")),
+            Look::Early => Ok(Asked::default()),
+            Look::Waiting(state) => Ok(Asked {
+                page: html(&state, "page"),
+                form: form(&state),
+            }),
             Look::Called => Err(called_before()),
             Look::Over => Err(over()),
             Look::Nothing => Err(Code::NotFound.into()),
@@ -208,6 +252,27 @@ impl Callbacks {
     }
 }
 
+/// The form that the state of a wait has.
+fn form(state: &Value) -> Option<Form> {
+    state.get("form")?.as_object().map(Form::of)
+}
+
+/// An answer by a member, with the values that the form makes of its body, if the wait has a form; else why it does not fit.
+fn checked(state: &Value, event: &str) -> Result<String, String> {
+    let Some(form) = form(state) else {
+        return Ok(event.to_owned());
+    };
+    let mut event: Value = serde_json::from_str(event).unwrap_or_default();
+    let given = event.get("body").and_then(Value::as_object).cloned();
+    let values = form
+        .check_json(&given.unwrap_or_default())
+        .map_err(|mistakes| format!("The body must have the form's fields. {}", form.told(&mistakes)))?;
+    if let Some(event) = event.as_object_mut() {
+        event.insert("body".to_owned(), Value::Object(values));
+    }
+    Ok(event.to_string())
+}
+
 /// HTML that the state of a wait has.
 fn html(state: &Value, name: &str) -> Option<String> {
     state.get(name).and_then(Value::as_str).map(str::to_owned)
@@ -219,6 +284,15 @@ fn called_before() -> ServiceError {
 
 fn over() -> ServiceError {
     Code::Gone.with("Nothing is waiting for this call any longer.")
+}
+
+/// What a place of a run asks by; nothing as long as the run has not come there.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The pattern's own page.
+    pub page: Option<String>,
+    /// The page with fields.
+    pub form: Option<Form>,
 }
 
 /// What the sender of a call gets.
@@ -248,6 +322,8 @@ pub struct WaitingCallback {
     pub place: String,
     /// When the run goes on without.
     pub until: Timestamp,
+    /// The names of the form's fields, if it asks by one.
+    pub fields: Option<Vec<String>>,
 }
 
 impl WaitingCallback {
@@ -261,7 +337,13 @@ impl WaitingCallback {
             .strip_suffix(FIRST_EFFECT)?
             .trim_end_matches('/')
             .to_owned();
-        Some(WaitingCallback { row, place, until })
+        let fields = form(&state).map(|form| form.fields.into_iter().map(|field| field.name).collect());
+        Some(WaitingCallback {
+            row,
+            place,
+            until,
+            fields,
+        })
     }
 }
 
@@ -272,6 +354,8 @@ const FIRST_EFFECT: &str = "/1.0";
 enum Found {
     /// It is the first: the state of the run's wait, null if the run is not there yet.
     First(Value),
+    /// It does not fit the form; why.
+    Refused(String),
     Again,
     Over,
     Nothing,
@@ -322,11 +406,7 @@ async fn look(db: &mut Db<'_>, run: RunId, place: &str, now_ms: i64) -> Result<L
         format!("{place}/{FIRST_EFFECT}"),
     ];
     let entry = journal::entry_of(db, run, keys).await?;
-    let is_called = journal::signals(db, run)
-        .await?
-        .iter()
-        .any(|(key, _)| key == place);
-    if is_called {
+    if journal::signalled(db, run).await?.contains(place) {
         return Ok(Look::Called);
     }
     let Some(entry) = entry else {

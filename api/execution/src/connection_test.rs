@@ -149,7 +149,7 @@ fn of_status(status: u16) -> (bool, String, Option<String>) {
         ),
         407 | 500.. => (
             false,
-            format!("The service answered {status}: it can't be used at the moment."),
+            format!("The service answered {status}: it can't be used right now."),
             failed,
         ),
         400.. => (

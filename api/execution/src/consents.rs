@@ -356,8 +356,7 @@ impl Consents {
                 if !is_over {
                     return Ok(found.tokens.access.clone());
                 }
-                let reason =
-                    "The provider's token has expired, and the provider issued none to renew it with.";
+                let reason = "The provider's token has expired, and the provider issued no refresh token.";
                 self.refuse(of.id, found.version, reason).await?;
                 return Err(ConnectionError::ConsentNeeded(reason.to_owned()));
             }

@@ -9,7 +9,7 @@ mod target;
 
 pub use missing::Missing;
 pub use plan::{Plan, PlannedSchedule};
-pub use request::{DeployError, DeployRequest, DeployVersion, Target};
+pub use request::{Compared, DeployError, DeployRequest, DeployVersion, Gate, Target};
 
 use crate::active_deployments::ActiveDeployments;
 use crate::cancel::Canceller;
@@ -19,15 +19,18 @@ use crate::dispatcher::Dispatcher;
 use crate::held_runs::HeldRuns;
 use crate::modules::{LoadError, Modules};
 use crate::poller::Wakeups;
+use crate::tenants::Tenants;
 use heddle_contract::manifest::Manifest;
 use heddle_model::access::Editor;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Clock;
+use heddle_model::deploy_rules::DeployRules;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::slot::Slot;
 use heddle_model::status::Operation;
+use heddle_runtime::Limits;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
@@ -63,6 +66,32 @@ async fn keep_environment(
     }
 }
 
+/// Refuses what is to be stored in a slot if it is not what was looked at, or was looked at by other rules.
+async fn pass_gate(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    (new, slot): (&DeploymentRow, Slot),
+    gate: &Gate,
+) -> Result<(), ServiceError> {
+    if let Some(environment) = new.environment_id {
+        let rules = workspaces::rules(db, editor, environment).await?;
+        if !rules.without(gate.kept).is_empty() {
+            return Err(Code::Conflict.with(
+                "What the environment asks of what is deployed to it was changed meanwhile: deploy again.",
+            ));
+        }
+    }
+    if let Some(compared) = &gate.compared {
+        let there = deployments::in_slot_for_system(db, slot).await?;
+        if *compared != Compared::of(new, there.as_ref()) {
+            return Err(Code::Conflict.with(
+                "Something else was deployed while the rules were checked. Nothing was deployed now: deploy again.",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// What the audit log calls an operation.
 const fn action(operation: Operation) -> Action {
     match operation {
@@ -81,6 +110,9 @@ pub(crate) struct Deployer {
     pub vault: Arc<Vault>,
     pub clock: Clock,
     pub quotas: Quotas,
+    /// Of every run.
+    pub limits: Limits,
+    pub tenants: Tenants,
     pub modules: Arc<Modules>,
     pub active: Arc<ActiveDeployments>,
     pub held: Arc<HeldRuns>,
@@ -121,8 +153,10 @@ impl Deployer {
         editor: &Editor,
         deployment: DeploymentId,
         environment: EnvironmentId,
+        gate: Gate,
     ) -> Result<DeploymentRow, ServiceError> {
-        let ready = self.maker().promoted(editor, deployment, environment).await?;
+        let mut ready = self.maker().promoted(editor, deployment, environment).await?;
+        ready.gate = gate;
         self.planner().check(editor, &ready).await?;
         let stored = self.put(*editor, ready, Action::DeploymentPromoted).await?;
         self.changed(&stored);
@@ -140,10 +174,30 @@ impl Deployer {
         self.planner().plan(editor, &ready).await
     }
 
+    /// What the environment asks to which a pattern would be deployed.
+    pub async fn rules(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        environment: Option<EnvironmentId>,
+    ) -> Result<DeployRules, ServiceError> {
+        let row = self.maker().changeable(editor, pattern).await?;
+        let found = self.maker().environment(editor, &row, environment).await?;
+        match found {
+            Some(environment) => {
+                let mut reader = self.store.reader().await?;
+                Ok(workspaces::rules(&mut reader.db(), editor, environment.id).await?)
+            }
+            None => Ok(DeployRules::default()),
+        }
+    }
+
     fn maker(&self) -> Maker<'_> {
         Maker {
             store: &self.store,
             clock: &self.clock,
+            limits: &self.limits,
+            tenants: &self.tenants,
             modules: &self.modules,
         }
     }
@@ -259,6 +313,7 @@ impl Deployer {
                         return Err(no_environment());
                     }
                     let slot = target::choose(db, pattern, new.environment_id, ready.moves).await?;
+                    pass_gate(db, &editor, (&new, slot), &ready.gate).await?;
                     new.slot_environment_id = slot.environment;
                     deployments::keep_artifact(db, &new.artifact, &ready.wasm, now).await?;
                     deployments::put(db, &editor, &new).await?;
@@ -280,6 +335,12 @@ impl Deployer {
                         .with("version", stored.version_number);
                     if let Some(from) = ready.from {
                         told = told.with("from", from);
+                    }
+                    if let Some(events) = ready.gate.acknowledged {
+                        told = told.with("acknowledgedDifferences", events);
+                    }
+                    if ready.gate.is_approved {
+                        told = told.with("approvedRights", true);
                     }
                     audit::note(db, &editor, told).await?;
                     Ok(stored)
@@ -364,9 +425,7 @@ impl Deployer {
                             reason.as_deref()
                         }
                         After::Due(_, environment) if *environment != row.environment_id => {
-                            return Err(
-                                Code::Conflict.with("The pattern was deployed meanwhile: look again.")
-                            );
+                            return Err(Code::Conflict.with("The pattern was just deployed: check again."));
                         }
                         After::Due(manifest, _) => {
                             deployed_schedules::register(db, &editor, deployment, manifest, now).await?;
@@ -431,7 +490,7 @@ impl Deployer {
                 Ok(_) => continue,
                 Err(LoadError::Failed(error)) => {
                     // It is loaded when it is needed; the others may be well.
-                    tracing::error!(deployment = %row.id, "A deployment could not be looked at: {}", chain(&error));
+                    tracing::error!(deployment = %row.id, "A deployment could not be checked: {}", chain(&error));
                     continue;
                 }
                 Err(LoadError::Unusable(reason)) => reason.to_string(),

@@ -120,3 +120,25 @@ pub async fn set(
     }
     Ok(schedules::replace(db, editor, deployment, &rows).await?)
 }
+
+/// Lets the expressions and zones of a deployment's nodes hold again. `is_active`: they are due from now on.
+pub async fn unset(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    (deployment, is_active): (DeploymentId, bool),
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    let mut rows = schedules::of_deployment(db, editor, deployment).await?;
+    if rows.is_empty() {
+        return Err(Code::NoSchedule.into());
+    }
+    for row in rows.iter_mut().filter(|row| row.set_cron.is_some()) {
+        row.set_cron = None;
+        row.set_timezone = None;
+        row.next_due_at = match is_active {
+            true => next_of(row, now)?.map(Timestamp::millis),
+            false => None,
+        };
+    }
+    Ok(schedules::replace(db, editor, deployment, &rows).await?)
+}

@@ -10,7 +10,7 @@ use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
 use heddle_model::tenant::Tenant;
 use heddle_model::webhook::Webhook;
-use heddle_runtime::Program;
+use heddle_runtime::{Program, Services};
 use heddle_store::deployments::DeploymentRow;
 use std::sync::Arc;
 
@@ -49,6 +49,8 @@ pub struct ActiveDeployment {
     pub is_paused: bool,
     /// What its OnWebhook, OnForm and OnChat nodes say of their requests, by node.
     pub(crate) webhooks: Vec<(String, Webhook)>,
+    /// What its runs are given if they may have no effects, by which alone they could reach it.
+    pub(crate) unused_services: Services,
 }
 
 /// Whose a deployment is.
@@ -87,6 +89,7 @@ impl ActiveDeployment {
             state,
             is_paused: row.status == DeploymentStatus::Paused,
             webhooks,
+            unused_services: Services::default(),
         }
     }
 
@@ -130,8 +133,17 @@ impl ActiveDeployment {
 
     /// What a deployed OnWebhook, OnForm or OnChat node says of its requests. Whether the sender waits is decided.
     pub fn webhook(&self, node_id: &str) -> Option<&Webhook> {
-        let found = self.webhooks.iter().find(|(node, _)| node == node_id);
-        found.map(|(_, webhook)| webhook)
+        self.webhook_at(self.place_of_webhook(node_id)?)
+    }
+
+    /// By which whoever asks several times finds it at once.
+    pub fn place_of_webhook(&self, node_id: &str) -> Option<usize> {
+        self.webhooks.iter().position(|(node, _)| node == node_id)
+    }
+
+    /// What [`ActiveDeployment::webhook`] gives for the node with this place.
+    pub fn webhook_at(&self, place: usize) -> Option<&Webhook> {
+        self.webhooks.get(place).map(|(_, webhook)| webhook)
     }
 
     /// Whether what starts a run by hand, for which no trigger is named, is a schedule.

@@ -6,7 +6,7 @@ use heddle_model::ids::EnvironmentId;
 use heddle_runtime::{Secret, Secrets};
 use heddle_store::secrets::OpenedSecret;
 use heddle_store::vault::Vault;
-use heddle_store::{ReadCache, Store, secrets};
+use heddle_store::{Moment, ReadCache, Store, secrets};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,6 +73,15 @@ impl Environments {
         {
             return Ok(values);
         }
+        // Boxed, as is all that runs seldom come to: the future of each would have to carry it.
+        Box::pin(self.read(environment, moment)).await
+    }
+
+    async fn read(
+        &self,
+        environment: EnvironmentId,
+        moment: Moment,
+    ) -> Result<Arc<EnvironmentValues>, ServiceError> {
         let read_at = heddle_model::clock::monotonic();
         let mut reader = self.store.reader().await?;
         let variables = secrets::variables(&mut reader.db(), environment).await?;

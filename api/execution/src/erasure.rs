@@ -55,6 +55,8 @@ impl Erasure {
                 self.canceller.cancel_all(deployment).await;
                 self.runs(deployment, &mut modules).await?;
             }
+            // What is in memory would come back once its rows are gone.
+            self.store.meter().await?;
             for part in 0..hosting::PARTS_COUNT {
                 self.in_batches(move |db| Box::pin(hosting::remove_part(db, workspace, part, BATCH_MAX)))
                     .await?;
@@ -86,7 +88,7 @@ impl Erasure {
         let abandoned = archive::abandoned(&mut self.store.reader().await?.db(), since).await?;
         for workspace in abandoned {
             self.remove(workspace).await?;
-            tracing::warn!(%workspace, "An import was given up: nobody went on with it, and nothing of it is left");
+            tracing::warn!(%workspace, "An import was abandoned: nobody continued it, so what it had made was removed");
         }
         let before = now.minus(IMPORT_TOLD_MAX);
         let forget = self

@@ -1,28 +1,28 @@
 //! The crate's face: what it offers, and how it starts and stops.
 
+mod trials;
+
 use crate::acceptor::Accepted;
 use crate::budget::Budget;
-use crate::callbacks::{CallbackResponse, WaitingPage};
-use crate::compile::{Compiled, Finding, Renamed, Sources, Validation, Wanted};
-use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
+use crate::callbacks::steps::{RunAsking, Step};
+use crate::callbacks::{Asked, CallbackKind, CallbackResponse, WaitingPage};
+use crate::compile::Finding;
 use crate::consents::Consents;
-use crate::deploy::{DeployError, DeployRequest, Plan};
+use crate::deploy::{DeployError, DeployRequest, Gate, Plan};
 use crate::deployment::ActiveDeployment;
 use crate::environments::Environments;
 use crate::files::FileService;
 use crate::kept_values::{KeptValues, PutValue};
 use crate::lease::{self, LeaseHolder};
 use crate::parts::Parts;
-use crate::preview::{self, Preview, PreviewRequest};
-use crate::replay::{self, PreparedReplay, ReplayRequest};
 use crate::run::NewRun;
 use crate::settings::Settings;
 use crate::tail::Tail;
 use crate::tenants::Tenants;
-use crate::test_run::{PreparedTest, TestRun, TestRunError, TestRuns};
-use heddle_compiler::Options;
+use crate::test_run::TestRuns;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
+use heddle_model::deploy_rules::DeployRules;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, UserId, WorkspaceId};
 use heddle_model::quota::Quotas;
@@ -231,7 +231,7 @@ impl Executions {
             tracing::warn!("The ends of some runs are not stored: they are taken up again");
         }
         if tokio::time::timeout(patience, self.hand_over()).await.is_err() {
-            tracing::warn!("Others take up what is left when this server's lease expires");
+            tracing::warn!("Other servers take over what is left when this server's lease expires");
         }
     }
 
@@ -271,8 +271,22 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
         environment: EnvironmentId,
+        gate: Gate,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.deployer.promote(editor, deployment, environment).await
+        self.0
+            .deployer
+            .promote(editor, deployment, environment, gate)
+            .await
+    }
+
+    /// What the environment asks to which a pattern would be deployed.
+    pub async fn deploy_rules(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        environment: Option<EnvironmentId>,
+    ) -> Result<DeployRules, ServiceError> {
+        self.0.deployer.rules(editor, pattern, environment).await
     }
 
     /// What [`Executions::promote`] would do. Changes nothing, and tells what is missing instead of refusing it.
@@ -412,9 +426,29 @@ impl Executions {
         (!live.is_parked()).then(|| live.phase())
     }
 
-    /// Whether a URL is one that a run has made.
-    pub async fn is_callback(&self, run: RunId, token: &str, place: &str) -> Result<bool, ServiceError> {
-        self.0.callbacks.is_valid(run, place, token).await
+    /// What a callback URL is for; `None`: no run has made it.
+    pub async fn callback_kind(
+        &self,
+        run: RunId,
+        token: &str,
+        place: &str,
+    ) -> Result<Option<CallbackKind>, ServiceError> {
+        self.0.callbacks.kind(run, place, token).await
+    }
+
+    /// Where whoever fills in a run's forms finds the one that is open, as the path that follows `/callbacks/`.
+    pub async fn steps_path(&self, run: RunId) -> Result<String, ServiceError> {
+        self.0.callbacks.steps_path(run).await
+    }
+
+    /// Waits until a run asks for another form of whoever has sent the one before, or has ended, but not longer than this.
+    pub async fn next_step(&self, run: RunId, patience: Duration) -> Result<Step, ServiceError> {
+        self.0.callbacks.next_step(run, patience).await
+    }
+
+    /// Whose the run is that asks by forms; 404 if it is gone.
+    pub async fn run_asking(&self, run: RunId) -> Result<RunAsking, ServiceError> {
+        self.0.callbacks.asking(run).await
     }
 
     /// The key by which a run makes its callback URLs, for whoever moves it to another service.
@@ -444,9 +478,9 @@ impl Executions {
         self.0.callbacks.answer(editor, run, place, event).await
     }
 
-    /// The pattern's own page for whoever opens a URL, if a call of it would be the one that counts; else the error that the
+    /// What the run asks whoever opens a URL, if a call of it would be the one that counts; else the error that the
     /// call would get. Changes nothing.
-    pub async fn look_at_callback(&self, run: RunId, place: &str) -> Result<Option<String>, ServiceError> {
+    pub async fn look_at_callback(&self, run: RunId, place: &str) -> Result<Asked, ServiceError> {
         self.0.callbacks.look(run, place).await
     }
 
@@ -457,68 +491,6 @@ impl Executions {
         filter: Filter,
     ) -> Result<WaitingPage, ServiceError> {
         self.0.callbacks.waiting(scope, filter).await
-    }
-
-    /// Compiles a graph for a test run, in the caller's turn.
-    pub async fn transpile(
-        &self,
-        scope: &Scope,
-        sources: Sources,
-        options: Options,
-    ) -> Result<Compiled, ServiceError> {
-        self.0.test_runs.transpile(scope, sources, options).await
-    }
-
-    /// Finds out what is known of a graph, and of its rights if wanted, in the caller's turn.
-    pub async fn validate(
-        &self,
-        scope: &Scope,
-        sources: Sources,
-        with_rights: bool,
-    ) -> Result<Validation, ServiceError> {
-        self.0.test_runs.validate(scope, sources, with_rights).await
-    }
-
-    /// Finds the places that change with a node's label, in the caller's turn.
-    pub async fn rename(
-        &self,
-        scope: &Scope,
-        sources: Sources,
-        wanted: Wanted,
-    ) -> Result<Renamed, ServiceError> {
-        self.0.test_runs.rename(scope, sources, wanted).await
-    }
-
-    /// Makes a module ready to run in an environment of the caller's, and waits for a place.
-    pub async fn prepare_test(&self, editor: &Editor, run: TestRun) -> Result<PreparedTest, TestRunError> {
-        self.0.test_runs.prepare(editor, run).await
-    }
-
-    /// Makes a run that has ended ready to be executed once more, from its journal, and waits for a place.
-    pub async fn prepare_replay(
-        &self,
-        editor: &Editor,
-        request: ReplayRequest,
-    ) -> Result<PreparedReplay, ServiceError> {
-        replay::prepare(&self.0.test_runs, &self.0.callbacks, editor, request).await
-    }
-
-    /// Evaluates expressions as if they stood in a node of a graph, in the caller's turn.
-    pub async fn preview(
-        &self,
-        editor: &Editor,
-        request: PreviewRequest,
-    ) -> Result<Vec<Preview>, ServiceError> {
-        preview::preview(&self.0.test_runs, editor, request).await
-    }
-
-    /// Tries a connection, in one place among the executing runs of the caller's workspace.
-    pub async fn test_connection(
-        &self,
-        editor: &Editor,
-        test: ConnectionTest,
-    ) -> Result<ConnectionTested, ServiceError> {
-        try_connection(&self.0.test_runs, editor, test).await
     }
 
     /// Brings memory in line with a change that another server, or another part of this one, has made.

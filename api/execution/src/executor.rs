@@ -303,7 +303,7 @@ impl Executor {
             is_contained: false,
             owner: Some(run.deployment.owner.as_u128()),
             tenant: Some(run.deployment.tenant.as_u128()),
-            limits: self.limits.clone(),
+            limits: run.deployment.state.of_a_run(&self.limits),
         }
     }
 
@@ -313,7 +313,7 @@ impl Executor {
             return Some(Ok(event));
         }
         let read = || stored_event(&self.store, run.id);
-        read_patiently(run, read, "The run's event can't be read.").await
+        Box::pin(read_patiently(run, read, "The run's event can't be read.")).await
     }
 
     /// The journal of a run that may have effects. `None`: the run was cancelled or lost.
@@ -322,7 +322,13 @@ impl Executor {
             return Some(Ok(None));
         }
         let read = || self.journals.continued(run, now.millis());
-        let read = read_patiently(run, read, "What the run has done before can't be read.").await?;
+        // Boxed, as is all that runs without effects don't come to: the future of each would have to carry it.
+        let read = Box::pin(read_patiently(
+            run,
+            read,
+            "What the run did before can't be read.",
+        ))
+        .await?;
         Some(read.map(Some))
     }
 
@@ -336,7 +342,12 @@ impl Executor {
             return Some(Ok(Some(self.callbacks.of(run.id))));
         }
         let read = || self.callbacks.of_continued(run.id);
-        let read = read_patiently(run, read, "How the run makes its URLs can't be read.").await?;
+        let read = Box::pin(read_patiently(
+            run,
+            read,
+            "How the run makes its URLs can't be read.",
+        ))
+        .await?;
         Some(read.map(Some))
     }
 

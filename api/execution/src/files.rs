@@ -99,6 +99,24 @@ impl FileService {
         held.map(drop)
     }
 
+    /// Removes the files that a text refers to and that this holder was to have, unless others refer to them as well.
+    pub async fn discard(&self, tenant: Tenant, json: &str, holder: Holder) -> Result<(), StoreError> {
+        let ids: Vec<FileId> = mentioned(json).into_iter().collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let discarded = self.store.write(move |db| {
+            Box::pin(async move {
+                files::release(db, &holder, &ids).await?;
+                for file in ids {
+                    files::remove(db, tenant, file).await?;
+                }
+                Ok::<_, StoreError>(())
+            })
+        });
+        discarded.await
+    }
+
     /// The id of a run that is about to be accepted with this event, if it has one already: since the event refers to files,
     /// which the run holds from now on.
     pub async fn run_with(

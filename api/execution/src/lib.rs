@@ -83,7 +83,8 @@ mod waker;
 
 pub use acceptor::{Accepted, Answer, Ticket};
 pub use answer_stream::{Begun, Piece, Pieces};
-pub use callbacks::{CallbackResponse, WaitingCallback, WaitingPage};
+pub use callbacks::steps::{OpenStep, RunAsking, Step};
+pub use callbacks::{Asked, CallbackKind, CallbackResponse, WaitingCallback, WaitingPage};
 pub use connection_test::{ConnectionTest, ConnectionTested};
 pub use consents::{CONSENT_RETURN, CONSENTED, ConsentAnswer, Consents, IDENTITY, OperatorClient, Revoked};
 pub use deployment::ActiveDeployment;
@@ -93,7 +94,9 @@ pub use executor::seed;
 pub use files::{FileService, OwnedRight};
 pub use kept_values::PutValue;
 pub use live::Ended;
-pub use replay::{PreparedReplay, ReplayEnd, ReplayRequest, ReplayVariables, Replayed};
+pub use replay::{
+    Against, Candidate, PreparedReplay, ReplayEnd, ReplayRequest, ReplayVariables, Replayed, Unanswered,
+};
 pub use run::{Caller, IdempotencyKey, NewRun};
 pub use settings::Settings;
 pub use tenants::{Standing, Tenants};

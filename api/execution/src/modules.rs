@@ -81,6 +81,11 @@ impl Modules {
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime);
         }
+        // Boxed: it happens once, and the future of every run would have to carry it.
+        Box::pin(self.start_runtime()).await
+    }
+
+    async fn start_runtime(&self) -> Result<&Runtime, ServiceError> {
         let _starting = self.runtime_starts.lock().await;
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime);

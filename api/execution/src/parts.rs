@@ -47,7 +47,7 @@ use crate::waker::Waker;
 use heddle_files::Files;
 use heddle_model::clock::Clock;
 use heddle_model::workspace_quota::WorkspaceQuota;
-use heddle_runtime::{Limits, RuntimeConfig, SqliteFiles};
+use heddle_runtime::{Ceilings, Limits, RuntimeConfig, SqliteFiles};
 use heddle_store::Store;
 use heddle_store::per_user::PerUser;
 use heddle_store::vault::Vault;
@@ -62,6 +62,8 @@ const EXECUTING_MAX: usize = 256;
 const POLLS_AT_ONCE_MAX: usize = 32;
 /// Those of one owner.
 const POLLS_PER_OWNER_MAX: usize = 4;
+/// Memory of a run, at most: all that 32 bits can address.
+const RUN_MEMORY_BYTES_MAX: usize = 4 << 30;
 /// Largest event of a run, as JSON.
 const EVENT_BYTES_MAX: usize = 16 << 20;
 /// Bytes of events that wait in memory.
@@ -376,6 +378,8 @@ impl Foundation {
             vault: vault.clone(),
             clock: self.clock.clone(),
             quotas: settings.quotas,
+            limits: run_limits(settings),
+            tenants: self.of_workspaces.clone(),
             modules: self.modules.clone(),
             active: self.active.clone(),
             held: self.held.clone(),
@@ -391,6 +395,7 @@ impl Foundation {
             clock: self.clock.clone(),
             timeout: settings.test_timeout,
             limits: run_limits(settings),
+            tenants: self.of_workspaces.clone(),
             modules: self.modules.clone(),
             environments: self.environments.clone(),
             services,
@@ -500,6 +505,11 @@ fn run_limits(settings: &Settings) -> Limits {
     Limits {
         fuel_max: settings.run_fuel_max,
         memory_bytes_max: settings.run_memory_bytes_max,
+        ceilings: Ceilings {
+            fuel: settings.run_fuel_ceiling,
+            memory_bytes: settings.run_memory_bytes_ceiling,
+            deadline: settings.run_timeout,
+        },
         deadline: settings.run_timeout,
         // The largest body of a webhook, and what quotes and line breaks in it become as JSON.
         event_bytes_max: EVENT_BYTES_MAX,
@@ -508,7 +518,11 @@ fn run_limits(settings: &Settings) -> Limits {
 }
 
 fn runtime_config(settings: &Settings) -> RuntimeConfig {
+    let default = RuntimeConfig::default();
     RuntimeConfig {
+        memory_bytes_max: settings
+            .run_memory_bytes_ceiling
+            .clamp(default.memory_bytes_max, RUN_MEMORY_BYTES_MAX),
         cache_dir: Some(settings.cache_dir.clone()),
         cache_key: Some(settings.cache_key.clone()),
         egress: settings.egress.clone(),
@@ -524,6 +538,6 @@ fn runtime_config(settings: &Settings) -> RuntimeConfig {
         background_threads: settings.workers.max(1),
         // What effects bring is decoded, masked and written as JSON there.
         io_threads: settings.workers.max(1),
-        ..RuntimeConfig::default()
+        ..default
     }
 }

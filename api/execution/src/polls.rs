@@ -262,7 +262,8 @@ impl Turn {
         // Until all runs are started: answers may be large.
         let one = self.executions.polls_at_once().acquire();
         let _one = tokio::time::timeout(PATIENCE, one).await.map_err(|_| {
-            Code::Unavailable.with("Too many lists are asked for at the moment: this one is asked for later.")
+            Code::Unavailable
+                .with("Too many lists are being polled right now: this one will be polled later.")
         })?;
         if self.is_lost() {
             return Ok(false);

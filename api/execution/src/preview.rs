@@ -15,7 +15,7 @@ use heddle_model::access::Editor;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::EnvironmentId;
 use heddle_model::tenant::Tenant;
-use heddle_runtime::{Limits, Outcome, Program, RunRequest, Tier};
+use heddle_runtime::{Ceilings, Limits, Outcome, Program, RunRequest, Tier};
 use scene::Scene;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -116,6 +116,7 @@ async fn run(
         owner: tests.owner(editor).await?,
         tenant: Tenant::of(editor.user(), editor.workspace()),
     };
+    let limits = tests.limits_of(share.tenant).await?;
     let _place = tests.place(share, tests.timeout).await?;
     let request = RunRequest {
         run_id: heddle_model::entropy::new_uuid().to_string(),
@@ -131,7 +132,12 @@ async fn run(
             // Of the trace, in which the values are.
             output_bytes_max: OUTPUT_BYTES_MAX,
             effects_max: 0,
-            ..tests.limits.clone()
+            // No setting of the graph gives it more to compute.
+            ceilings: Ceilings {
+                fuel: FUEL_MAX,
+                ..limits.ceilings
+            },
+            ..limits
         },
         owner: Some(share.owner.as_u128()),
         tenant: Some(share.tenant.as_u128()),

@@ -2,6 +2,11 @@
 //! event, the seed, the time and the variables of then, and its journal answers every effect; it is given no secret, and
 //! nothing that could reach outside.
 
+mod against;
+
+pub use against::{Against, Candidate, Unanswered};
+pub(crate) use against::{against, candidate};
+
 use crate::callbacks::Callbacks;
 use crate::compile::{Asker, LoadFailure};
 use crate::executor::seed;
@@ -15,17 +20,20 @@ use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::file::mentioned;
-use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::ids::{DeploymentId, FileId, RunId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::masking::MASK;
 use heddle_runtime::{
-    INTERRUPTED, Limits, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Status, Tier, Watcher, traced,
+    Answers, Entry, INTERRUPTED, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Status, Tier, Watcher,
+    traced,
 };
 use heddle_store::deployments;
 use heddle_store::runs::replays::{self, ReplayRow, VariablesAt};
 use serde::Serialize;
 use serde_json::Map;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 use utoipa::ToSchema;
 
 /// How exactly it is known when a run read its variables: what has changed is kept in memory for up to a second.
@@ -112,71 +120,127 @@ pub(crate) async fn prepare(
     editor: &Editor,
     request: ReplayRequest,
 ) -> Result<PreparedReplay, ServiceError> {
+    let mut past = past(runs, editor, (request.deployment, request.run)).await?;
+    let wasm = past.wasm(runs).await?;
+    let program = program(runs, editor, wasm).await?;
+    let share = share(runs, editor).await?;
+    let place = runs.place(share, runs.timeout).await?;
+    let answers = Answers::Journal {
+        entries: std::mem::take(&mut past.entries),
+        noted: None,
+    };
+    let mut run = past.request(runs, callbacks, (&program, share), answers).await?;
+    run.watcher = Some(request.watcher);
+    let runtime = runs.modules.runtime().await?.clone();
+    Ok(PreparedReplay {
+        test: runs.prepared((runtime, program), run, (share.tenant, place)),
+        row: past.row,
+        variables: past.known,
+    })
+}
+
+/// Whose share of the executing runs a replay takes.
+async fn share(runs: &TestRuns, editor: &Editor) -> Result<Share, ServiceError> {
+    Ok(Share {
+        owner: runs.owner(editor).await?,
+        tenant: Tenant::of(editor.user(), editor.workspace()),
+    })
+}
+
+/// What is kept of a run that has ended, as far as it is needed to execute it again.
+struct Past {
+    run: RunId,
+    row: ReplayRow,
+    event: Box<RawValue>,
+    entries: Vec<Entry>,
+    /// Files that its event and its journal name: whoever may replay the run may see all files of the tenant.
+    files: BTreeSet<FileId>,
+    began_at_ms: i64,
+    variables: Map<String, serde_json::Value>,
+    known: ReplayVariables,
+}
+
+/// Reads what is kept of a run. 400 for a run under way, 409 for one that can't be replayed, 410 when its journal is not kept
+/// any more.
+async fn past(
+    runs: &TestRuns,
+    editor: &Editor,
+    (deployment, run): (DeploymentId, RunId),
+) -> Result<Past, ServiceError> {
     let mut reader = runs.store.reader().await?;
-    let found = replays::find(&mut reader.db(), editor, request.deployment, request.run).await?;
+    let found = replays::find(&mut reader.db(), editor, deployment, run).await?;
     let mut row = found.ok_or(Code::NotFound)?;
     check(&row)?;
-    let recorded = journal::recorded(&mut reader.db(), request.run).await?;
+    let recorded = journal::recorded(&mut reader.db(), run).await?;
     let began_at_ms = recorded.began_at_ms.or(row.started_at);
     let began_at_ms = began_at_ms.ok_or_else(never_began)?;
     let at = Timestamp::from_millis(executed_at(&row).unwrap_or(began_at_ms));
-    let of = (request.deployment, row.environment_id);
+    let of = (deployment, row.environment_id);
     let environment = replays::environment_at(&mut reader.db(), of, at).await?;
     let found = match environment {
         Some(environment) => Some(replays::variables_at(&mut reader.db(), environment, at, MARGIN_MS).await?),
         None => None,
     };
     let (variables, known) = known(found);
-    let wasm = deployments::artifact(&mut reader.db(), &row.artifact).await?;
-    drop(reader);
-    let program = program(runs, editor, wasm.ok_or_else(module_gone)?).await?;
-    let share = Share {
-        owner: runs.owner(editor).await?,
-        tenant: Tenant::of(editor.user(), editor.workspace()),
-    };
-    let place = runs.place(share, runs.timeout).await?;
-    let limits = Limits {
-        deadline: runs.timeout.min(runs.limits.deadline),
-        ..runs.limits.clone()
-    };
-    let effects = &program.manifest().rights.effects;
-    // Whoever may replay the run may see all files of the tenant.
     let event = Event::of_stored(row.event.take());
     let mut files = mentioned(event.get());
     files.extend(recorded.entries.iter().flat_map(|entry| mentioned(&entry.json)));
-    let services = runs.services.of_replay(share.tenant, files);
-    let run = RunRequest {
-        run_id: request.run.to_string(),
-        pattern_id: row.pattern_id.to_string(),
-        attempt: u32::try_from(row.attempt).unwrap_or(1),
-        triggered_by: row.triggered_by.name().to_owned(),
-        started_at_ms: began_at_ms,
-        seed: seed(request.run),
-        trigger_node_id: row.node_id.take(),
-        event,
-        variables,
-        secrets: heddle_runtime::Secrets::new(),
-        journal: None,
-        replay: Some(recorded.entries),
-        calls: None,
-        callbacks: effects
-            .iter()
-            .any(|kind| kind == "callback")
-            .then(|| callbacks.of(request.run)),
-        services,
-        watcher: Some(request.watcher),
-        on_wait: None,
-        is_contained: false,
-        owner: Some(share.owner.as_u128()),
-        tenant: Some(share.tenant.as_u128()),
-        limits,
-    };
-    let runtime = runs.modules.runtime().await?.clone();
-    Ok(PreparedReplay {
-        test: runs.prepared((runtime, program), run, (share.tenant, place)),
+    Ok(Past {
+        run,
         row,
-        variables: known,
+        event,
+        entries: recorded.entries,
+        files,
+        began_at_ms,
+        variables,
+        known,
     })
+}
+
+impl Past {
+    /// The run's own module.
+    async fn wasm(&self, runs: &TestRuns) -> Result<Vec<u8>, ServiceError> {
+        let wasm = deployments::artifact(&mut runs.store.reader().await?.db(), &self.row.artifact).await?;
+        wasm.ok_or_else(module_gone)
+    }
+
+    /// The run once more, with a module and with what its effects are answered with.
+    async fn request(
+        &self,
+        runs: &TestRuns,
+        callbacks: &Callbacks,
+        (program, share): (&Program, Share),
+        answers: Answers,
+    ) -> Result<RunRequest, ServiceError> {
+        let limits = runs.limits_of(share.tenant).await?;
+        let effects = &program.manifest().rights.effects;
+        Ok(RunRequest {
+            run_id: self.run.to_string(),
+            pattern_id: self.row.pattern_id.to_string(),
+            attempt: u32::try_from(self.row.attempt).unwrap_or(1),
+            triggered_by: self.row.triggered_by.name().to_owned(),
+            started_at_ms: self.began_at_ms,
+            seed: seed(self.run),
+            trigger_node_id: self.row.node_id.clone(),
+            event: self.event.clone(),
+            variables: self.variables.clone(),
+            secrets: heddle_runtime::Secrets::new(),
+            journal: None,
+            replay: Some(answers),
+            calls: None,
+            callbacks: effects
+                .iter()
+                .any(|kind| kind == "callback")
+                .then(|| callbacks.of(self.run)),
+            services: runs.services.of_replay(share.tenant, self.files.clone()),
+            watcher: None,
+            on_wait: None,
+            is_contained: false,
+            owner: Some(share.owner.as_u128()),
+            tenant: Some(share.tenant.as_u128()),
+            limits,
+        })
+    }
 }
 
 /// What rules a replay out, as far as the row tells.
@@ -302,7 +366,7 @@ fn message(end: ReplayEnd, variables: ReplayVariables, row: &ReplayRow, outcome:
         }
         ReplayEnd::Different => format!(
             "The replay ended differently (run: {}, replay: {}), so the run may have taken another path. Another version \
-             of heddle may have executed it, or its variables were others.",
+             of heddle may have executed it, or its variables were different.",
             code(stored_error(row)),
             code(outcome.error.clone())
         ),
@@ -310,7 +374,7 @@ fn message(end: ReplayEnd, variables: ReplayVariables, row: &ReplayRow, outcome:
     message.push_str(match variables {
         ReplayVariables::Same => "",
         ReplayVariables::Unsure => {
-            " The variables were changed about when the run read them; it may have had others."
+            " The variables were changed at about the time the run read them; it may have had other values."
         }
         ReplayVariables::Unknown => {
             " The values of the variables at that time are no longer known; the replay had none."

@@ -30,6 +30,9 @@ pub(crate) struct RunServices {
 impl RunServices {
     pub fn of_run(&self, run: &Run) -> Services {
         let (deployment, run, stream) = (&run.deployment, run.id, run.live.stream());
+        if deployment.manifest().rights.effects.is_empty() {
+            return deployment.unused_services.clone();
+        }
         Services {
             connections: self.connections(deployment.tenant),
             key_values: Arc::new(StoredValues {

@@ -13,7 +13,7 @@ use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::WorkspaceId;
 use heddle_model::tenant::Tenant;
 use heddle_model::usage::month_of;
-use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
+use heddle_model::workspace_quota::{Period, WorkspaceQuota, WorkspaceQuotas};
 use heddle_store::{Store, StoreError, audit, hosting, usage};
 use state::{OF_RUNS, UNLIMITED};
 use std::collections::HashMap;
@@ -416,7 +416,7 @@ fn standings(state: &TenantState) -> Vec<Standing> {
     let standing = |quota: &WorkspaceQuota| {
         let limit = state.limit(*quota);
         let limit = (limit != UNLIMITED).then_some(limit);
-        let is_counted = limit.is_some() || OF_RUNS.contains(quota);
+        let is_counted = (limit.is_some() && quota.period() != Period::Run) || OF_RUNS.contains(quota);
         Standing {
             quota: *quota,
             limit,

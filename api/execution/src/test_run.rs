@@ -7,6 +7,7 @@ use crate::environments::Environments;
 use crate::modules::Modules;
 use crate::queue::{Class, Place, Queue, Share};
 use crate::services::RunServices;
+use crate::tenants::Tenants;
 use crate::test_usage::TestMeter;
 use heddle_compiler::Options;
 use heddle_contract::abi::code;
@@ -72,6 +73,7 @@ pub(crate) struct TestRuns {
     /// Of every test run.
     pub timeout: Duration,
     pub limits: Limits,
+    pub tenants: Tenants,
     pub modules: Arc<Modules>,
     pub environments: Arc<Environments>,
     pub services: RunServices,
@@ -145,15 +147,14 @@ impl TestRuns {
         }
         let values = self.environments.values(environment).await?;
         let tenant = Tenant::of(editor.user(), editor.workspace());
+        let state = self.tenants.of(tenant).await.map_err(ServiceError::from)?;
+        state.check_settings(&program.manifest().settings, &self.limits)?;
+        let limits = self.limits_of(tenant).await?;
         let share = Share {
             owner: self.owner(editor).await?,
             tenant,
         };
         let place = self.place(share, self.timeout).await?;
-        let limits = Limits {
-            deadline: self.timeout.min(self.limits.deadline),
-            ..self.limits.clone()
-        };
         let request = RunRequest {
             run_id: heddle_model::entropy::new_uuid().to_string(),
             pattern_id: "test".to_owned(),
@@ -178,6 +179,15 @@ impl TestRuns {
             limits,
         };
         Ok(self.prepared((runtime, program), request, (tenant, place)))
+    }
+
+    /// The limits of a tenant's test runs.
+    pub(crate) async fn limits_of(&self, tenant: Tenant) -> Result<Limits, ServiceError> {
+        let state = self.tenants.of(tenant).await?;
+        Ok(Limits {
+            deadline: self.timeout.min(self.limits.deadline),
+            ..state.of_a_run(&self.limits)
+        })
     }
 
     pub(crate) async fn environment(
@@ -218,7 +228,7 @@ impl TestRuns {
         &self,
         (runtime, program): (Runtime, Program),
         request: RunRequest,
-        (tenant, place): (Tenant, Place),
+        (tenant, place): (Tenant, impl Into<Arc<Place>>),
     ) -> PreparedTest {
         PreparedTest {
             runtime,
@@ -226,7 +236,7 @@ impl TestRuns {
             request,
             tenant,
             meter: self.meter.clone(),
-            _place: place,
+            _place: place.into(),
         }
     }
 
@@ -269,7 +279,7 @@ pub struct PreparedTest {
     request: RunRequest,
     tenant: Tenant,
     meter: TestMeter,
-    _place: Place,
+    _place: Arc<Place>,
 }
 
 impl PreparedTest {
@@ -288,7 +298,17 @@ impl PreparedTest {
             .is_some_and(|error| error.code == code::TIMEOUT);
         // A request of the run that took too long has the same code, but ends before the run's time is over.
         if ran_out && started.elapsed() >= allowed {
-            let message = format!("The execution took longer than {} ms.", allowed.as_millis());
+            let message = format!(
+                "The execution took longer than {} ms. {}",
+                allowed.as_millis(),
+                match allowed < deadline {
+                    true => format!(
+                        "Raise `timeoutMs` in the pattern's settings: a test run may have up to {}.",
+                        deadline.as_millis()
+                    ),
+                    false => "No test run may take longer here (the server's `test_timeout_ms`).".to_owned(),
+                }
+            );
             return Err(Code::ExecutionTimeout.with(message));
         }
         Ok((outcome, manifest.trace))

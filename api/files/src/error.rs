@@ -9,7 +9,7 @@ use heddle_store::vault::VaultError;
 #[non_exhaustive]
 pub enum FileError {
     /// There is no such file, or not for whoever asks.
-    #[error("There is no such file, or it may not be read here.")]
+    #[error("The file does not exist, or may not be read here.")]
     NotFound,
     /// It has more bytes than a file may have.
     #[error("The file is larger than the {max} bytes that a file may have (file_max_bytes).")]
@@ -33,7 +33,7 @@ pub enum FileError {
     #[error("The file store has failed.")]
     Bytes(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// What is stored is not what was written.
-    #[error("The file is damaged: what is stored of it is not what was written.")]
+    #[error("The file is damaged: its stored bytes differ from what was written.")]
     Damaged,
 }
 

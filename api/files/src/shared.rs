@@ -50,7 +50,7 @@ impl Shared {
         let abandoned: Result<(), StoreError> = abandoned.await;
         if let Err(error) = abandoned {
             tracing::warn!(
-                "A file that was not written to its end is left to the sweep: {}",
+                "A file that was only partly written is left to the sweep: {}",
                 chain(&error)
             );
         }

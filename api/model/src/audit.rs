@@ -138,6 +138,8 @@ actions! {
     InvitationDeclined = "invitation.declined",
     /// Made an environment.
     EnvironmentCreated = "environment.created",
+    /// Set what an environment asks of what is deployed to it.
+    RulesSet = "environment.rules_set",
     /// Deleted an environment.
     EnvironmentDeleted = "environment.deleted",
     /// Set a secret.

@@ -48,10 +48,10 @@ impl Message {
         let text = match given.get("message") {
             Some(Value::String(text)) if !text.trim().is_empty() => text.trim(),
             Some(Value::String(_)) | None => return Err(("message", "Write a message.".to_owned())),
-            Some(_) => return Err(("message", "A message is a text.".to_owned())),
+            Some(_) => return Err(("message", "A message must be text.".to_owned())),
         };
         if text.chars().count() > MESSAGE_CHARS_MAX {
-            let why = format!("A message has at most {MESSAGE_CHARS_MAX} characters.");
+            let why = format!("A message can have at most {MESSAGE_CHARS_MAX} characters.");
             return Err(("message", why));
         }
         let session = match given.get("sessionId") {

@@ -75,11 +75,11 @@ codes! {
     /// Only addresses of certain domains may register.
     EmailDomainNotAllowed = "EMAIL_DOMAIN_NOT_ALLOWED" "Addresses of this domain can't register here: use your organisation's, or ask for an invitation.",
     /// The address must be verified first.
-    EmailNotVerified = "EMAIL_NOT_VERIFIED" "Your email address is not verified yet: open the link in the mail that we have sent to it.",
+    EmailNotVerified = "EMAIL_NOT_VERIFIED" "Your email address is not verified yet: open the link in the email that we sent to it.",
     /// The service sends no mail.
     MailDisabled = "MAIL_DISABLED" "This server sends no mail: ask its operator.",
     /// The password is right, and a code is needed as well.
-    SecondFactorRequired = "SECOND_FACTOR_REQUIRED" "Enter the code of your authenticator, or one of your recovery codes.",
+    SecondFactorRequired = "SECOND_FACTOR_REQUIRED" "Enter the code from your authenticator, or one of your recovery codes.",
     /// The code is wrong.
     SecondFactorInvalid = "SECOND_FACTOR_INVALID" "The code is wrong or has already been used: wait for the next one.",
     /// No external login is configured.
@@ -100,6 +100,10 @@ codes! {
     EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
     /// A pattern's tests don't pass.
     TestsFailed = "TESTS_FAILED" "Tests of the pattern don't pass.",
+    /// A version treats recorded events differently.
+    ReplayDiffers = "REPLAY_DIFFERS" "The version does something else with recorded events.",
+    /// A version needs rights that nobody has approved.
+    RightsNotApproved = "RIGHTS_NOT_APPROVED" "The version may reach more than what is deployed.",
     /// An environment lacks what a deployment needs.
     EnvironmentIncomplete = "ENVIRONMENT_INCOMPLETE" "The environment lacks what the deployment needs.",
     /// The object existed, but has ended or expired.

@@ -1,4 +1,4 @@
-//! What an OnForm node's parameters say of its page, and which answers they take. They are checked when a pattern is compiled;
+//! What a form's parameters (an OnForm node's, or a further page's) say of it, and which answers they take. They are checked when a pattern is compiled;
 //! what is wrong in them nevertheless takes less, never more. Knows nothing about requests and pages.
 
 mod check;
@@ -53,6 +53,44 @@ impl Form {
                 .filter_map(Field::of)
                 .collect(),
         }
+    }
+
+    /// The same of what a program has sent as JSON: numbers for texts, and true or false for a box that is ticked or not. There
+    /// are no files in it, since JSON can only claim to have some.
+    pub fn check_json(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<Mistake>> {
+        let mut sent = Map::new();
+        let mut mistakes = Vec::new();
+        for (place, field) in self.fields.iter().enumerate() {
+            match given.get(&field.name).map(|value| check::as_sent(field, value)) {
+                Some(Ok(Some(value))) => drop(sent.insert(field.name.clone(), value)),
+                Some(Ok(None)) | None => {}
+                Some(Err(message)) => mistakes.push(Mistake {
+                    field: place,
+                    message,
+                }),
+            }
+        }
+        let others = match self.check(&sent) {
+            Ok(values) if mistakes.is_empty() => return Ok(values),
+            Ok(_) => Vec::new(),
+            Err(others) => others,
+        };
+        for other in others {
+            if mistakes.iter().all(|mistake| mistake.field != other.field) {
+                mistakes.push(other);
+            }
+        }
+        mistakes.sort_by_key(|mistake| mistake.field);
+        Err(mistakes)
+    }
+
+    /// What is wrong, field by field, for a program.
+    pub fn told(&self, mistakes: &[Mistake]) -> String {
+        let told = mistakes.iter().filter_map(|mistake| {
+            let field = self.fields.get(mistake.field)?;
+            Some(format!("`{}`: {}", field.name, mistake.message))
+        });
+        told.collect::<Vec<_>>().join(" ")
     }
 
     /// The fields that take files.

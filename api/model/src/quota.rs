@@ -63,7 +63,7 @@ quotas! {
         "delete some, or give them a `ttlMs`",
     /// Runs that wait in the workspaces that a user owns.
     WaitingRuns = "quota_waiting_runs" 100_000 "waiting runs in one user's workspaces"
-        "cancel some, or have patterns wait less long",
+        "cancel some, or have patterns wait for less time",
 }
 
 impl Quota {

@@ -1,6 +1,8 @@
 //! How senders of webhooks prove who they are: HMACs (RFC 2104) over the raw body, in the formats of common senders, or
 //! the secret itself in a header. Knows nothing about endpoints.
 
+pub mod signing;
+
 use crate::clock::Timestamp;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

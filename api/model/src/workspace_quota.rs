@@ -16,6 +16,8 @@ pub enum Period {
     Minute,
     /// With each month, in UTC.
     Month,
+    /// With each run: it is what one may have.
+    Run,
 }
 
 macro_rules! quotas {
@@ -54,9 +56,15 @@ quotas! {
     /// Patterns.
     Patterns = "patterns" "workspace_patterns" None "patterns" "delete some",
     /// Runs that wait for a time or a callback.
-    WaitingRuns = "waitingRuns" "workspace_waiting_runs" None "waiting runs" "cancel some, or have patterns wait less long",
+    WaitingRuns = "waitingRuns" "workspace_waiting_runs" None "waiting runs" "cancel some, or have patterns wait for less time",
     /// Values that KeyValue keeps.
     KeyValues = "keyValues" "workspace_key_values" None "values kept by KeyValue" "delete some, or give them a `ttlMs`",
+    /// Memory that one run may have, in MiB.
+    MemoryMbPerRun = "memoryMbPerRun" "workspace_memory_mb_per_run" Run "MiB of memory per run"
+        "lower `memoryMb` in the pattern's settings",
+    /// What one run may compute.
+    ComputeSecondsPerRun = "computeSecondsPerRun" "workspace_compute_seconds_per_run" Run "compute seconds per run"
+        "lower `computeSeconds` in the pattern's settings",
     /// Bytes of all that is stored.
     StorageBytes = "storageBytes" "workspace_storage" None "bytes of storage" "delete runs, patterns or kept values",
 }
@@ -88,6 +96,16 @@ impl WorkspaceQuota {
             self,
             WorkspaceQuota::EgressBytesPerMonth | WorkspaceQuota::StorageBytes
         )
+    }
+
+    /// The least that it can be.
+    pub const fn least(self) -> i64 {
+        match self {
+            WorkspaceQuota::RunsAtOnce | WorkspaceQuota::ComputeSecondsPerRun => 1,
+            // As patterns' own setting.
+            WorkspaceQuota::MemoryMbPerRun => 16,
+            _ => 0,
+        }
     }
 
     /// The quota with this name.
@@ -162,7 +180,7 @@ impl WorkspaceExceeded {
     pub fn at(quota: WorkspaceQuota, limit: i64, now: Timestamp) -> Self {
         const MINUTE_MS: i64 = 60_000;
         let until = match quota.period() {
-            Period::None => None,
+            Period::None | Period::Run => None,
             Period::Minute => {
                 let minute = now.millis().div_euclid(MINUTE_MS).saturating_add(1);
                 Some(Timestamp::from_millis(minute.saturating_mul(MINUTE_MS)))

@@ -74,7 +74,7 @@ pub fn note_refused(service: &Service, email: String, origin: Origin) {
             })
             .await;
         if let Err(error) = noted {
-            tracing::error!(error = %chain(&error), "A refused sign-in is missing in the audit log");
+            tracing::error!(error = %chain(&error), "A refused sign-in is missing from the audit log");
         }
     });
 }

@@ -17,6 +17,7 @@ pub mod patterns;
 pub mod peers;
 pub mod rate_limit;
 pub mod removing;
+pub mod replays;
 pub mod series;
 mod service;
 pub mod test_cases;

@@ -65,7 +65,7 @@ pub fn send_reset(service: &Service, email: String, origin: Origin) {
     let service = service.clone();
     tokio::spawn(async move {
         if let Err(error) = reset_by_mail(&service, &outbox, &email, origin).await {
-            tracing::error!(error = %chain(&error), "A link for another password could not be sent");
+            tracing::error!(error = %chain(&error), "A password reset link could not be sent");
         }
     });
 }
@@ -176,9 +176,8 @@ pub async fn verify(
             let found = account_tokens::find(db, &hash, Purpose::Verify, origin.at).await?;
             let is_theirs = found.is_some_and(|found| found.user_id == user && found.is_proof_of_address);
             if !is_theirs {
-                return Err(Code::Gone.with(
-                    "This link was used, has expired, or is for another account: have another one sent.",
-                ));
+                return Err(Code::Gone
+                    .with("This link was used, has expired, or is for another account: request a new one."));
             }
             account_tokens::take(db, &hash, Purpose::Verify, origin.at)
                 .await?

@@ -35,7 +35,7 @@ impl Outbox {
     /// Leaves a letter to be sent.
     pub fn leave(&self, letter: Letter) -> Result<(), ServiceError> {
         self.0.try_send(letter).map_err(|_| {
-            tracing::error!("Too many letters wait to be sent: one was dropped");
+            tracing::error!("Too many emails are waiting to be sent: one was dropped");
             Code::Unavailable
                 .with("Too many messages are waiting to be sent: try again in a minute.")
                 .retry_after_s(60)
@@ -73,11 +73,11 @@ async fn send(
         waiting = waiting.or_else(|| retries.try_acquire().ok());
         let wait = waits.next().filter(|_| waiting.is_some() && !is_final(&error));
         let Some(wait) = wait else {
-            tracing::error!("A letter could not be sent: {}", error.message);
+            tracing::error!("An email could not be sent: {}", error.message);
             return;
         };
         tracing::warn!(
-            "A letter could not be sent and is tried again in {wait:?}: {}",
+            "An email could not be sent and is tried again in {wait:?}: {}",
             error.message
         );
         tokio::time::sleep(wait).await;

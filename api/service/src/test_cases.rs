@@ -10,8 +10,10 @@ mod running;
 mod verdict;
 
 pub use case::{CASE_BYTES_MAX, Case, CaseChanges, Expectation};
+pub(crate) use difference::Differences;
 pub use difference::{Difference, DifferenceKind};
 pub use making::{Made, Unpinned, UnpinnedReason, from_event, from_run};
+pub(crate) use path::Path;
 pub use running::{CaseError, CaseResult, Subject, Tally, require, run};
 pub use verdict::{Compared, Verdict, compare};
 
@@ -244,6 +246,7 @@ fn within_limits(taken: Taken) -> Result<(), ServiceError> {
 }
 
 fn too_many() -> ServiceError {
-    let message = format!("A pattern has at most {TESTS_MAX} tests: delete one that is no longer needed.");
+    let message =
+        format!("A pattern can have at most {TESTS_MAX} tests: delete one that is no longer needed.");
     Code::QuotaExceeded.with(message)
 }

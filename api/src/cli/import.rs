@@ -1,10 +1,16 @@
-//! `heddle import n8n`: workflows of n8n as patterns, with a report on what differs.
+//! `heddle import`: workflows of n8n and flows of Node-RED as patterns, with a report on what differs; operations of
+//! OpenAPI documents as definitions.
+
+mod openapi;
 
 use super::failure::{Exit, Failure};
 use super::input;
 use super::output;
 use clap::{Args, Subcommand};
-use heddle_import::{Calls, Imported, Item, Level, WORKFLOW_BYTES_MAX, find, import};
+use heddle_import::{
+    Calls, Imported, Item, Level, Refused, WORKFLOW_BYTES_MAX, find, import, import_flow, node_red,
+};
+use heddle_remote::files::directory_name;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs;
@@ -26,19 +32,23 @@ pub struct ImportArgs {
 #[derive(Debug, Subcommand)]
 enum From {
     /// Convert n8n's workflows to patterns, from n8n's exports.
-    N8n(N8nArgs),
+    N8n(ImportFiles),
+    /// Convert Node-RED's flows to patterns, from its exports or its flows.json.
+    NodeRed(ImportFiles),
+    /// Make node definitions of an API's operations, from its OpenAPI document.
+    Openapi(openapi::OpenApiArgs),
 }
 
-/// Flags of `heddle import n8n`.
+/// Flags of `heddle import n8n` and `heddle import node-red`.
 #[derive(Args, Debug)]
-struct N8nArgs {
-    /// Exported workflows as JSON, or directories of them; - reads standard input.
+struct ImportFiles {
+    /// Exported workflows or flows as JSON, or directories of them; - reads standard input.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
-    /// Where to write the patterns, a file for each; without it, only the report is given.
+    /// Directory to write the patterns to, one file each; without it, only the report is printed.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Exit with 1 if anything does not do exactly what it does in n8n.
+    /// Exit with 1 if anything does not do exactly what it did before.
     #[arg(long)]
     strict: bool,
     /// Print one JSON object: {summary, workflows: [{file, name, output, report}]}.
@@ -49,8 +59,10 @@ struct N8nArgs {
 impl ImportArgs {
     /// Whether failures are told as JSON.
     pub fn json(&self) -> bool {
-        let From::N8n(args) = &self.from;
-        args.json
+        match &self.from {
+            From::N8n(args) | From::NodeRed(args) => args.json,
+            From::Openapi(args) => args.json,
+        }
     }
 }
 
@@ -63,7 +75,37 @@ struct Done {
 
 /// Runs the command.
 pub fn import_from(args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let From::N8n(args) = &args.from;
+    match &args.from {
+        From::N8n(args) => of_files(args, Source::N8n),
+        From::NodeRed(args) => of_files(args, Source::NodeRed),
+        From::Openapi(args) => openapi::run(args),
+    }
+}
+
+/// What is converted.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    N8n,
+    NodeRed,
+}
+
+impl Source {
+    /// The patterns in a file; none if it is none of these files.
+    fn patterns(self, value: &Value, default_name: &str) -> Result<Vec<Imported>, Refused> {
+        Ok(match self {
+            Source::N8n => {
+                let found = find(value, default_name)?;
+                found.iter().map(|one| import(one, &Calls::new())).collect()
+            }
+            Source::NodeRed => node_red::find(value, default_name)?
+                .iter()
+                .map(import_flow)
+                .collect(),
+        })
+    }
+}
+
+fn of_files(args: &ImportFiles, source: Source) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.output {
         fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
     }
@@ -71,11 +113,14 @@ pub fn import_from(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let mut all = Vec::new();
     for path in &args.paths {
         for file in files(path)? {
-            all.extend(of_file(&file, args.output.as_deref(), &mut names)?);
+            all.extend(of_file(&file, source, args.output.as_deref(), &mut names)?);
         }
     }
     if all.is_empty() {
-        let message = "there is no workflow: n8n's export has `nodes` and `connections`";
+        let message = match source {
+            Source::N8n => "there is no workflow: n8n's export has `nodes` and `connections`",
+            Source::NodeRed => "there is no flow: Node-RED's export is a list of nodes with `wires`",
+        };
         return Err(Failure::new(Exit::Invalid, "NO_WORKFLOW", message));
     }
     match args.json {
@@ -125,36 +170,37 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The workflows of a file. What is no workflow is said, and keeps the others from nothing.
-fn of_file(file: &Path, folder: Option<&Path>, names: &mut HashSet<String>) -> Result<Vec<Done>, Failure> {
-    let source = input::read_text(file, "the workflow", WORKFLOW_BYTES_MAX as u64)?;
+fn of_file(
+    file: &Path,
+    source: Source,
+    folder: Option<&Path>,
+    names: &mut HashSet<String>,
+) -> Result<Vec<Done>, Failure> {
+    let text = input::read_text(file, "the workflow", WORKFLOW_BYTES_MAX as u64)?;
     let stem = file
         .file_stem()
         .and_then(|stem| stem.to_str())
         .unwrap_or("workflow");
-    let found = match input::parse_json::<Value>(&source, "the workflow") {
-        Ok(value) => find(&value, stem),
+    let found = match input::parse_json::<Value>(&text, "the workflow") {
+        Ok(value) => source.patterns(&value, stem),
         Err(Failure::Reported(reported)) => {
             output::note(&reported.report);
             return Ok(Vec::new());
         }
         Err(Failure::Closed) => return Err(Failure::Closed),
     };
-    let workflows = found.map_err(|refused| {
-        Failure::new(
-            Exit::Invalid,
-            "TOO_LARGE",
-            format!("{}: {}", source.name, refused.0),
-        )
+    let found = found.map_err(|refused| {
+        let message = format!("{}: {}", text.name, refused.0);
+        Failure::new(Exit::Invalid, "TOO_LARGE", message)
     })?;
     let mut all = Vec::new();
-    for workflow in workflows {
-        let imported = import(&workflow, &Calls::new());
+    for imported in found {
         let written = match folder {
             Some(folder) => Some(write(folder, &imported, names)?),
             None => None,
         };
         all.push(Done {
-            file: source.name.clone(),
+            file: text.name.clone(),
             written,
             imported,
         });
@@ -163,7 +209,7 @@ fn of_file(file: &Path, folder: Option<&Path>, names: &mut HashSet<String>) -> R
 }
 
 fn write(folder: &Path, imported: &Imported, names: &mut HashSet<String>) -> Result<String, Failure> {
-    let name = file_name(&imported.name);
+    let name = directory_name(&imported.name);
     let mut number = 1;
     let mut free = format!("{name}.json");
     while !names.insert(free.clone()) {
@@ -173,25 +219,6 @@ fn write(folder: &Path, imported: &Imported, names: &mut HashSet<String>) -> Res
     let path = folder.join(&free);
     fs::write(&path, format!("{:#}\n", json!(imported))).map_err(|error| unwritten(&path, &error))?;
     Ok(path.display().to_string())
-}
-
-/// A name without anything that means something in a path.
-fn file_name(name: &str) -> String {
-    const CHARS_MAX: usize = 60;
-    let plain = |c: char| {
-        if c.is_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    let name: String = name.chars().take(CHARS_MAX).map(plain).collect();
-    let parts: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() {
-        "workflow".to_owned()
-    } else {
-        parts.join("-")
-    }
 }
 
 fn as_json(all: &[Done]) -> Value {
@@ -223,8 +250,9 @@ fn as_text(all: &[Done]) -> String {
 fn told(done: &Done) -> String {
     let report = &done.imported.report;
     let summary = report.summary;
+    let plural = if summary.nodes == 1 { "" } else { "s" };
     let mut lines = vec![format!(
-        "{}: {} nodes: {} exact, {} approximate, {} not imported",
+        "{}: {} node{plural}: {} exact, {} approximate, {} not imported",
         done.imported.name, summary.nodes, summary.exact, summary.approximate, summary.stub
     )];
     if let Some(written) = &done.written {
@@ -243,7 +271,7 @@ fn told(done: &Done) -> String {
     lines.extend(report.items.iter().take(SHOWN_MAX).map(line));
     if report.items.len() > SHOWN_MAX {
         lines.push(format!(
-            "  … and {} more remarks: --json has all",
+            "  … and {} more remarks: --json shows them all",
             report.items.len() - SHOWN_MAX
         ));
     }

@@ -2,14 +2,22 @@
 //! is deployed and running. What they do with patterns is `heddle-remote`'s; here is how people say it and what they are told.
 
 mod changes;
+mod forwarding;
+mod logging;
 mod making;
+mod replaying;
+mod resending;
 mod running;
+mod surroundings;
+mod tapping;
+mod words;
 
 pub use changes::{DiffArgs, PullArgs, PushArgs, StatusArgs, diff, pull, push, status};
+pub use logging::{LogsArgs, log_line, logs};
 pub use making::{MadeFrom, make_test};
-pub use running::{
-    DeployArgs, LogsArgs, OpenArgs, PromoteArgs, RunsArgs, TapArgs, deploy, logs, open, promote, runs, tap,
-};
+pub use replaying::{ReplayArgs, replay};
+pub use running::{DeployArgs, OpenArgs, PromoteArgs, RunsArgs, deploy, open, promote, runs};
+pub use tapping::{TapArgs, tap};
 
 use super::failure::{Exit, Failure};
 use super::output;
@@ -55,7 +63,7 @@ pub struct LogoutArgs {
 pub struct InitArgs {
     /// The server's address, such as `https://heddle.example.com`.
     server: String,
-    /// The directory; default: this one.
+    /// The directory; default: the current one.
     #[arg(default_value = ".")]
     directory: PathBuf,
     /// The workspace's id, if there are keys for several.

@@ -13,12 +13,12 @@ use super::report::Report;
 use super::values;
 use clap::Args;
 use heddle_catalogue::Start;
-use heddle_contract::manifest::Trigger;
+use heddle_contract::manifest::{FUEL_PER_COMPUTE_SECOND, Trigger};
 use heddle_execution::scheduler::schedule_event;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_runtime::{
-    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
-    Status, Tier,
+    Ceilings, EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services,
+    SqliteFiles, Status, Tier,
 };
 use serde_json::value::RawValue;
 use std::env;
@@ -27,6 +27,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Fuel that a pattern's settings can ask for: a day's.
+const FUEL_CEILING: u64 = 86_400 * FUEL_PER_COMPUTE_SECOND;
+/// Memory of a run, at most: all that 32 bits can address.
+const MEMORY_BYTES_CEILING: usize = 4 << 30;
 
 /// Flags of `heddle run`.
 #[derive(Args, Debug)]
@@ -52,10 +57,12 @@ pub struct RunArgs {
     /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
-    /// Fuel limit, roughly instructions: 500k, 10M, 2G. Default: 10G.
+    /// Fuel limit, roughly instructions: 500k, 10M, 2G. Default: 10G, or the `computeSeconds` of the pattern, of 5G each; if they are
+    /// fewer than this limit, they take precedence.
     #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
     fuel: Option<u64>,
-    /// Memory limit: 64MiB, 1MB. Default: 64MiB.
+    /// Memory limit: 64MiB, 1MB. Default: 64MiB, or the `memoryMb` of the pattern; if that is less than this limit, it takes
+    /// precedence.
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
     memory: Option<usize>,
     /// Wall-clock time limit: 500ms, 30s. Default: 300s; a shorter `timeoutMs` of the pattern takes precedence.
@@ -145,6 +152,11 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         fuel_max: args.fuel.unwrap_or(default.fuel_max),
         memory_bytes_max: args.memory.unwrap_or(default.memory_bytes_max),
         deadline: args.timeout.unwrap_or(default.deadline),
+        ceilings: Ceilings {
+            fuel: args.fuel.unwrap_or(FUEL_CEILING),
+            memory_bytes: args.memory.unwrap_or(MEMORY_BYTES_CEILING),
+            ..default.ceilings
+        },
         ..default
     };
     let started_at_ms = Clock::System.now().millis();
@@ -187,7 +199,7 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
         egress,
         sqlite_files: SqliteFiles::Anywhere,
         concurrent_runs_max: 1,
-        memory_bytes_max: default.memory_bytes_max.max(args.memory.unwrap_or(0)),
+        memory_bytes_max: MEMORY_BYTES_CEILING,
         ..default
     };
     let failed = |error: &dyn std::error::Error| Failure::new(Exit::File, "FILE", error.to_string());

@@ -46,7 +46,7 @@ enum Action {
     Create {
         /// The workspace's name.
         name: String,
-        /// The email of the user who is to own it.
+        /// Email of the user who will own it.
         #[arg(long)]
         owner: String,
     },
@@ -54,7 +54,7 @@ enum Action {
     Suspend {
         /// The workspace's id.
         id: WorkspaceId,
-        /// Why, for you and the workspace's audit log.
+        /// The reason, for you and the workspace's audit log.
         #[arg(long)]
         reason: Option<String>,
     },
@@ -67,13 +67,13 @@ enum Action {
     Delete {
         /// The workspace's id.
         id: WorkspaceId,
-        /// Say that you mean it.
+        /// Confirm that all of it is to be deleted.
         #[arg(long)]
         yes: bool,
     },
     /// Export a suspended workspace with everything that it has, secrets included, into a file that is locked with a passphrase.
     Export(archives::ExportArgs),
-    /// Import such a file: as the workspace that it was, or, where that is there already, as a copy of it.
+    /// Import such a file: as the same workspace, or, if that already exists here, as a copy of it.
     Import(archives::ImportArgs),
     /// Print the quotas of a workspace, after setting those that are given. `name=none` removes one.
     Quota {
@@ -165,7 +165,7 @@ impl Operator {
                 told(&gone, json, |_| format!("{id} is deleted"))
             }
             Action::Delete { id, yes: false } => Err(Failure::usage(format!(
-                "this deletes {id} with its patterns, runs, secrets and files, and nothing brings it back: add --yes"
+                "this deletes {id} with its patterns, runs, secrets and files, and can't be undone: add --yes"
             ))),
             Action::Export(args) => self.export(args, json).await,
             Action::Import(args) => self.import(args, json).await,

@@ -10,6 +10,7 @@ use super::given::{self, Variables};
 use super::output;
 use super::remote::{self, MadeFrom};
 use super::report::printable;
+use super::watching::times;
 use clap::Args;
 use coverage::Coverage;
 use heddle_remote::directory::Directory;
@@ -17,11 +18,10 @@ use heddle_remote::server::plain;
 use heddle_service::test_cases::{DifferenceKind, Expectation, Verdict};
 use running::{Ended, Job, Subject, Values};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// How often `--watch` looks at the files.
 const LOOK: Duration = Duration::from_millis(500);
@@ -33,22 +33,22 @@ const SHOWN_MAX: usize = 200;
 pub struct TestArgs {
     /// Patterns, by their directories' names; default: all.
     patterns: Vec<String>,
-    /// Make a test of this run of the server, which has ended, instead of running any.
+    /// Make a test from this run on the server, which has ended, instead of running tests.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["from_tap", "patterns"])]
     from_run: Option<String>,
-    /// Make a test of an event that the pattern's webhooks have received, 1 for the newest, instead of running any.
+    /// Make a test from an event that the pattern's webhooks have received (1 is the newest), instead of running tests.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     from_tap: Option<u16>,
-    /// The name of the test that is made.
+    /// Name of the new test.
     #[arg(long)]
     name: Option<String>,
-    /// Let tests that fail, or expect nothing yet, expect what they gave.
+    /// Update tests that fail, or expect nothing yet, to expect their actual result.
     #[arg(long)]
     update: bool,
     /// Run again whenever a file has changed.
     #[arg(long)]
     watch: bool,
-    /// Say which nodes and ports no test has come to.
+    /// Report the nodes and ports that no test has reached.
     #[arg(long)]
     coverage: bool,
     /// Write the results to this file as JUnit's XML.
@@ -78,9 +78,7 @@ pub fn test(args: &TestArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(number) = args.from_tap {
         let [pattern] = args.patterns.as_slice() else {
-            return Err(Failure::usage(
-                "say of which pattern the event is, and name only one",
-            ));
+            return Err(Failure::usage("name the one pattern that the event belongs to"));
         };
         return remote::make_test(&MadeFrom::Event(pattern, usize::from(number)), name);
     }
@@ -91,7 +89,8 @@ pub fn test(args: &TestArgs) -> Result<ExitCode, Failure> {
         std::env::current_dir().map_err(|error| Failure::new(Exit::File, "FILE", error.to_string()))?;
     loop {
         let directory = Directory::find(&here)?;
-        let before = times(directory.root());
+        let patterns = [directory.root().join("patterns")];
+        let before = times(&patterns);
         let tested = once(args, &directory);
         if !args.watch {
             return tested;
@@ -102,28 +101,10 @@ pub fn test(args: &TestArgs) -> Result<ExitCode, Failure> {
             Err(Failure::Closed) => return Err(Failure::Closed),
             Ok(_) => {}
         }
-        while times(directory.root()) == before {
+        while times(&patterns) == before {
             std::thread::sleep(LOOK);
         }
     }
-}
-
-/// When each file of the patterns was changed.
-fn times(root: &Path) -> BTreeMap<PathBuf, Option<SystemTime>> {
-    let mut times = BTreeMap::new();
-    let mut folders = vec![root.join("patterns")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                _ => {
-                    let changed = entry.metadata().and_then(|file| file.modified());
-                    times.insert(entry.path(), changed.ok());
-                }
-            }
-        }
-    }
-    times
 }
 
 /// Runs the tests once.
@@ -131,7 +112,7 @@ fn once(args: &TestArgs, directory: &Directory) -> Result<ExitCode, Failure> {
     let values = values(args)?;
     let (subjects, jobs) = read(directory, &args.patterns)?;
     if jobs.is_empty() {
-        output::note("there are no tests: `patterns/NAME/tests/` has a file for each");
+        output::note("there are no tests: each is a file in `patterns/NAME/tests/`");
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.jobs.map_or(threads, usize::from);
@@ -298,9 +279,9 @@ fn problems(ended: &Ended) -> Vec<String> {
         let path = plain(&difference.path);
         let (expected, actual) = (shown(&difference.expected), shown(&difference.actual));
         lines.push(match difference.kind {
-            DifferenceKind::Changed => format!("{path}: expected {expected}, and it is {actual}"),
-            DifferenceKind::Missing => format!("{path}: expected {expected}, and there is nothing"),
-            DifferenceKind::Unexpected => format!("{path}: expected nothing, and there is {actual}"),
+            DifferenceKind::Changed => format!("{path}: expected {expected}, but it is {actual}"),
+            DifferenceKind::Missing => format!("{path}: expected {expected}, but there is nothing"),
+            DifferenceKind::Unexpected => format!("{path}: expected nothing, but there is {actual}"),
         });
     }
     if ended.omitted > 0 {

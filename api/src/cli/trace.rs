@@ -347,6 +347,7 @@ mod tests {
             node_type: node_type.to_owned(),
             label: label.map(str::to_owned),
             outputs: Vec::new(),
+            asks: None,
         };
         let nodes = [
             node("rows.all", "ForEach", Some("Für alle")),

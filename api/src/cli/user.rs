@@ -84,7 +84,7 @@ enum Action {
         /// Read the password from standard input.
         #[arg(long)]
         password_stdin: bool,
-        /// Print a link instead, which holds for an hour and once.
+        /// Print a link instead, valid once and for an hour.
         #[arg(long, conflicts_with_all = ["password_stdin", "delete_api_keys"])]
         link: bool,
         /// Also delete their API keys, which otherwise remain valid.

@@ -68,7 +68,7 @@ pub(super) fn read(values: &Values, base_url: &str) -> Result<Vec<ExternalLogin>
         let wrong = |message: String| values.error("group_roles", message);
         let Some(login) = logins.iter_mut().find(|login| login.id == rule.provider) else {
             return Err(wrong(format!(
-                "names the provider `{}`, which there is not",
+                "names the provider `{}`, which does not exist",
                 rule.provider
             )));
         };
@@ -123,7 +123,7 @@ fn login(provider: Provider, base_url: &str) -> Result<ExternalLogin, String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if provider.id.is_empty() || provider.id.len() > ID_CHARS_MAX || !provider.id.chars().all(is_plain) {
         return Err(format!(
-            "must have an id of 1 to {ID_CHARS_MAX} small letters, digits and hyphens"
+            "must have an id of 1 to {ID_CHARS_MAX} lowercase letters, digits and hyphens"
         ));
     }
     let secret = match (provider.client_secret, provider.client_secret_file) {

@@ -32,7 +32,7 @@ pub(super) fn read(values: &Values) -> Result<Vec<OperatorClient>, SettingError>
         };
         if consent_provider(&provider).is_none() {
             let known: Vec<&str> = CONSENT_PROVIDERS.iter().map(|known| known.id).collect();
-            return Err(wrong(format!("is none of {}", known.join(", "))));
+            return Err(wrong(format!("is not one of {}", known.join(", "))));
         }
         if clients.iter().any(|other| other.provider == provider) {
             return Err(wrong("is there twice".to_owned()));

@@ -25,6 +25,8 @@ const LEASE_MIN: Duration = Duration::from_secs(1);
 /// Minimum time and memory for a compilation: with less, legitimate patterns don't compile.
 const COMPILE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
+/// All that 32 bits can address.
+const MEMORY_CEILING_BYTES_MAX: usize = 4 << 30;
 
 /// Reads all settings; the first error is reported with its place. Missing keys are generated in the data directory.
 pub fn read(values: &Values) -> Result<Config, SettingError> {
@@ -205,6 +207,10 @@ fn workspace_quotas(values: &Values, config: &mut Config) -> Result<(), SettingE
         if limit.is_some_and(|limit| limit < 0) {
             return Err(values.error(quota.setting(), "must not be negative"));
         }
+        if limit.is_some_and(|limit| limit > 0 && limit < quota.least()) {
+            let least = quota.least();
+            return Err(values.error(quota.setting(), format!("must be 0 or at least {least}")));
+        }
         config
             .workspace_quotas
             .set(*quota, limit.filter(|limit| *limit > 0));
@@ -308,6 +314,26 @@ fn connectors(values: &Values, config: &mut Config) -> Result<(), SettingError> 
     Ok(())
 }
 
+/// How far patterns can raise the limits of their runs.
+fn ceilings(values: &Values, config: &mut Config) -> Result<(), SettingError> {
+    if let Some(fuel) = values.parsed::<u64>("run_fuel_ceiling")? {
+        if fuel < config.run_fuel_max {
+            return Err(values.error("run_fuel_ceiling", "must be at least run_fuel"));
+        }
+        config.run_fuel_ceiling = fuel;
+    }
+    if let Some(memory) = values.read("run_memory_ceiling", bytes)? {
+        if memory < config.run_memory_bytes_max {
+            return Err(values.error("run_memory_ceiling", "must be at least run_memory"));
+        }
+        if memory > MEMORY_CEILING_BYTES_MAX {
+            return Err(values.error("run_memory_ceiling", "must be at most 4GiB"));
+        }
+        config.run_memory_bytes_ceiling = memory;
+    }
+    Ok(())
+}
+
 fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     let millis = |name| Ok::<_, SettingError>(values.parsed(name)?.map(Duration::from_millis));
     set(&mut config.run_timeout, millis("run_timeout_ms")?);
@@ -317,6 +343,7 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         &mut config.run_memory_bytes_max,
         values.read("run_memory", bytes)?,
     );
+    ceilings(values, config)?;
     let in_all = values.read("runs_memory", bytes)?;
     config.runs_memory_bytes_max = in_all.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
     for (name, field) in [

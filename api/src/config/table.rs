@@ -109,8 +109,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "registration",
         "open",
-        "Who may make an account: open (anybody), invitation (whoever has an invitation's link), domains (addresses of \
-         registration_domains, and the invited), closed (nobody; the operator makes accounts)",
+        "Who may create an account: open (anybody), invitation (whoever has an invitation's link), domains (addresses of \
+         registration_domains, and the invited), closed (nobody; the operator creates accounts)",
     ),
     setting(
         "registration_domains",
@@ -143,7 +143,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "ext_name",
         "the issuer's host",
-        "What people know the external login as, on the console's sign-in page",
+        "Name of the external login on the console's sign-in page",
     ),
     setting(
         "ext_scopes",
@@ -299,6 +299,12 @@ pub const SETTINGS: &[Setting] = &[
         "0",
         "Storage of a workspace, measured every ten minutes; beyond it neither runs nor versions are added",
     ),
+    setting("workspace_memory_mb_per_run", "0", "MiB of memory of one run"),
+    setting(
+        "workspace_compute_seconds_per_run",
+        "0",
+        "Compute seconds of one run, each of 5000000000 units of fuel",
+    ),
     setting(
         "webhook_rate_limit",
         "100",
@@ -431,7 +437,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "file_unused_ttl",
         "24h",
-        "How long a file is kept that was uploaded, and that nothing refers to",
+        "How long an uploaded file is kept while nothing refers to it",
     ),
     setting(
         "sqlite_dir",
@@ -487,6 +493,16 @@ pub const SETTINGS: &[Setting] = &[
         "Fuel limit of a run, roughly instructions",
     ),
     setting("run_memory", "256MiB", "Memory limit of a run"),
+    setting(
+        "run_fuel_ceiling",
+        "300000000000",
+        "Fuel that a pattern may give its runs by `computeSeconds`, of 5000000000 each; at least run_fuel",
+    ),
+    setting(
+        "run_memory_ceiling",
+        "512MiB",
+        "Memory that a pattern may give its runs by `memoryMb`; at least run_memory",
+    ),
     setting(
         "runs_memory",
         "half of the machine's, at least 1GiB",
@@ -544,7 +560,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "retention_journal_bytes",
         "256MiB",
-        "Storage for the journals that are kept of a workspace; beyond it the oldest are removed; 0: no limit",
+        "Storage for the journals kept for a workspace; beyond it the oldest are removed; 0: no limit",
     ),
     setting(
         "webhook_log_lines",

@@ -102,7 +102,7 @@ pub(super) struct RegisterRequest {
         (status = 201, description = "Registered", body = Enveloped<Session>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED, REGISTRATION_CLOSED, INVITATION_REQUIRED, EMAIL_DOMAIN_NOT_ALLOWED; EMAIL_NOT_VERIFIED: registered, but not signed in yet; FORBIDDEN: the invitation is for another address", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation is no longer valid", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
@@ -218,7 +218,7 @@ pub(super) struct LoginRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS; SECOND_FACTOR_REQUIRED or SECOND_FACTOR_INVALID: the password is right, the code is missing or wrong", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED; EMAIL_NOT_VERIFIED: another link was sent", body = ErrorBody),
-        (status = 410, description = "GONE: the link to verify the address holds no longer", body = ErrorBody),
+        (status = 410, description = "GONE: the link to verify the address is no longer valid", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]

@@ -112,7 +112,7 @@ async fn begin_authenticator(
     let user = proved(&app, ip, (&caller, &login), Some(request.current_password)).await?;
     if user.password_hash.is_none() {
         return Err(Code::Conflict
-            .with("Codes are asked for with a password, and you have none: set one first.")
+            .with("Codes are only used with a password, and you have none: set one first.")
             .into());
     }
     // Whoever reads the mail of an address that is not verified gets the account without a code.
@@ -166,7 +166,7 @@ struct RecoveryCodes {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED, TOKEN_EXPIRED, or SECOND_FACTOR_INVALID", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
-        (status = 409, description = "CONFLICT: there is none that waits for a first code", body = ErrorBody),
+        (status = 409, description = "CONFLICT: no authenticator is waiting for a first code", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]

@@ -176,7 +176,7 @@ async fn signed_in(
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS; SECOND_FACTOR_REQUIRED or SECOND_FACTOR_INVALID: the password is right, the code is missing or wrong", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED; EMAIL_NOT_VERIFIED: another link was sent; FORBIDDEN: another site's page asks", body = ErrorBody),
-        (status = 410, description = "GONE: the link to verify the address holds no longer", body = ErrorBody),
+        (status = 410, description = "GONE: the link to verify the address is no longer valid", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -198,7 +198,7 @@ async fn sign_in(
          headers(("Set-Cookie" = String, description = "The session"))),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED, REGISTRATION_CLOSED, INVITATION_REQUIRED, EMAIL_DOMAIN_NOT_ALLOWED; EMAIL_NOT_VERIFIED: registered, but not signed in yet; FORBIDDEN: another site's page asks, or the invitation is for another address", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation is no longer valid", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
@@ -276,7 +276,7 @@ async fn begin_sign_in_ext(
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS: the provider refused the code", body = ErrorBody),
         (status = 403, description = "EXT_AUTH_DISABLED; FORBIDDEN: another site's page asks; for new users as with POST /api/session/register", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation is no longer valid", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS: an account has the email, and the provider has not verified it", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),

@@ -1,5 +1,6 @@
 //! `/callbacks/:runId/:token/:place`: callbacks to waiting runs. They need no token: the URL itself is the credential.
 
+mod asking;
 mod page;
 
 use super::client_ip::ClientIp;
@@ -7,13 +8,10 @@ use super::extract::{Path, media_type};
 use super::webhooks::read;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
-use axum::Json;
-use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, RawQuery, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderMap, HeaderValue, Method};
-use axum::response::{IntoResponse, Response};
-use heddle_execution::CallbackResponse;
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
+use heddle_execution::{CallbackKind, CallbackResponse};
 use heddle_model::Code;
 use heddle_model::ids::RunId;
 use heddle_service::webhooks::event;
@@ -30,7 +28,8 @@ pub fn routes() -> OpenApiRouter<App> {
 
 /// Resumes a run that waits for this call; its WaitForCallback node emits the request. The run creates the URL
 /// (`$run.callbackUrls`), which works once. The response is the node's `respondBody`, for a browser in a page, or its
-/// `respondPage`. The body is read as JSON, a form or text, depending on its content type.
+/// `respondPage`. The body is read as JSON, a form or text, depending on its content type. If the node has a `form`, its fields
+/// are checked, and a browser is led to the next page.
 #[utoipa::path(
     post, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
     params(
@@ -44,11 +43,14 @@ pub fn routes() -> OpenApiRouter<App> {
     ),
     responses(
         (status = 200, description = "The run goes on", body = serde_json::Value),
-        (status = 400, description = "VALIDATION: the body does not match its content type", body = ErrorBody),
+        (status = 303, description = "The run goes on, and its next page is there"),
+        (status = 400, description = "VALIDATION: the body does not match its content type or the form", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: no run created this URL", body = ErrorBody),
         (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
         (status = 410, description = "GONE: the run has ended, or no longer waits", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
+        (status = 415, description = "UNSUPPORTED_MEDIA_TYPE: of a form", body = ErrorBody),
+        (status = 422, description = "The form again, with what is wrong in its fields", body = String, content_type = "text/html"),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -58,26 +60,27 @@ async fn call_back(
     Path(target): Path<(RunId, String, String)>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    if !page::is_browser(request.headers()) {
-        return answer(app, ip, target, request)
-            .await
-            .map(|told| respond(told.body));
+    let is_browser = page::is_browser(request.headers());
+    let called = async {
+        let kind = known(&app, ip, &target).await?;
+        let (run, _, place) = target;
+        match kind {
+            CallbackKind::Call => {
+                let told = answer(&app, (run, place), request).await?;
+                Ok::<_, ApiError>(page::response(told, is_browser))
+            }
+            kind => Box::pin(asking::submit(&app, kind, (run, place), request)).await,
+        }
+    };
+    match called.await {
+        Err(error) if is_browser => Ok(page::refusal(error)),
+        called => called,
     }
-    Ok(match answer(app, ip, target, request).await {
-        Ok(CallbackResponse { page: Some(html), .. }) => page::of_pattern(html),
-        // In the page, as text: a pattern's response must not act as a page of the service.
-        Ok(CallbackResponse {
-            body: Value::String(text),
-            ..
-        }) => page::thanks(&text),
-        Ok(_) => page::thanks(""),
-        Err(error) => page::refusal(error),
-    })
 }
 
 /// The page that people see who follow the URL as a link: it asks, and its button sends a POST request to the same URL with the
-/// link's query. Once the run waits, it is the node's `page`, if there is one. Following a link by itself decides nothing, since
-/// programs that look for malware in mail do that, too.
+/// link's query. Once the run waits, it is the node's `form` or `page`, if there is one. Following a link by itself decides
+/// nothing, since programs that look for malware in mail do that, too.
 #[utoipa::path(
     get, path = "/callbacks/{runId}/{token}/{place}", operation_id = "show_callback", tag = "Webhooks",
     params(
@@ -87,6 +90,7 @@ async fn call_back(
     ),
     responses(
         (status = 200, description = "The page", body = String, content_type = "text/html"),
+        (status = 303, description = "This page was sent, and another one is open"),
         (status = 404, description = "NOT_FOUND: no run created this URL", body = String, content_type = "text/html"),
         (status = 409, description = "CONFLICT: the URL was called before", body = String, content_type = "text/html"),
         (status = 410, description = "GONE: the run has ended, or no longer waits", body = String,
@@ -102,41 +106,41 @@ async fn ask(
     method: Method,
 ) -> Response {
     let look = async {
-        let Path((run, token, place)) = target?;
+        let Path(target) = target?;
         if method == Method::HEAD {
             return Err(Code::MethodNotAllowed.into());
         }
-        app.webhooks
-            .limits
-            .check_address(None, ip.limit_key(), app.clock.now())?;
-        known(&app, run, &token, &place).await?;
-        Ok::<_, ApiError>(app.executions.look_at_callback(run, &place).await?)
+        let kind = known(&app, ip, &target).await?;
+        let (run, _, place) = target;
+        if kind != CallbackKind::Call {
+            return asking::show(&app, kind, (run, &place), query.as_deref()).await;
+        }
+        let asked = app.executions.look_at_callback(run, &place).await?;
+        Ok::<_, ApiError>(match asked.page {
+            Some(html) => page::of_pattern(html),
+            None => page::question(query.as_deref()),
+        })
     };
-    match look.await {
-        Ok(Some(html)) => page::of_pattern(html),
-        Ok(None) => page::question(query.as_deref()),
-        Err(error) => page::refusal(error),
-    }
+    look.await.unwrap_or_else(page::refusal)
 }
 
-/// 404 unless a run has made this URL.
-async fn known(app: &App, run: RunId, token: &str, place: &str) -> Result<(), ApiError> {
-    match app.executions.is_callback(run, token, place).await? {
-        true => Ok(()),
-        false => Err(Code::NotFound.with("No run created this URL.").into()),
-    }
+/// What the URL is for; 404 unless a run has made it.
+async fn known(
+    app: &App,
+    ip: ClientIp,
+    (run, token, place): &(RunId, String, String),
+) -> Result<CallbackKind, ApiError> {
+    let limits = &app.webhooks.limits;
+    limits.check_address(None, ip.limit_key(), app.clock.now())?;
+    let kind = app.executions.callback_kind(*run, token, place).await?;
+    Ok(kind.ok_or_else(|| Code::NotFound.with("No run created this URL."))?)
 }
 
 async fn answer(
-    app: App,
-    ip: ClientIp,
-    (run, token, place): (RunId, String, String),
+    app: &App,
+    (run, place): (RunId, String),
     request: Request,
 ) -> Result<CallbackResponse, ApiError> {
-    app.webhooks
-        .limits
-        .check_address(None, ip.limit_key(), app.clock.now())?;
-    known(&app, run, &token, &place).await?;
     let (parts, body) = request.into_parts();
     let body = read(body, app.config.webhook_body_bytes_max).await?;
     let body = content(&parts.headers, &body)?;
@@ -175,18 +179,4 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
         },
     };
     to_raw_value(&value).map_err(ApiError::internal)
-}
-
-/// Strings are sent as text, anything else as JSON. A pattern's response must not act as a page of the service.
-fn respond(told: Value) -> Response {
-    let mut response = match told {
-        Value::String(text) => Response::new(Body::from(text)),
-        other => Json(other).into_response(),
-    };
-    let headers = response.headers_mut();
-    let text = || HeaderValue::from_static("text/plain; charset=utf-8");
-    headers.entry(CONTENT_TYPE).or_insert_with(text);
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

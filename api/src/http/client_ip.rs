@@ -56,6 +56,9 @@ where
 fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> ClientIp {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
     let mut client = peer.to_canonical();
+    if !is_trusted(client) {
+        return ClientIp(client);
+    }
     let lines: Vec<&str> = headers
         .get_all("x-forwarded-for")
         .iter()

@@ -72,7 +72,7 @@ struct ListedConnection {
 #[serde(rename_all = "camelCase")]
 struct ConnectionOwner {
     id: UserId,
-    /// Null if they have no account any more.
+    /// Null if they no longer have an account.
     #[schema(required = true, example = "Ann")]
     first_name: Option<String>,
     #[schema(required = true, example = "Lee")]

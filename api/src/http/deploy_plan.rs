@@ -39,9 +39,9 @@ pub struct DeployPlan {
     rights: NeededRights,
     /// What of that the deployment whose place it takes could not do.
     rights_added: NeededRights,
-    /// What that one could do, and it could not any more.
+    /// What that one could do, and this one no longer could.
     rights_removed: NeededRights,
-    /// What it names and is not there: nodes that need it would fail.
+    /// What it names but does not exist there: nodes that need it would fail.
     missing: Missing,
     /// The addresses of its OnWebhook, OnForm and OnChat nodes.
     webhooks: Vec<PlannedWebhook>,

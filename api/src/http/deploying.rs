@@ -1,20 +1,22 @@
 //! Deploying: a version of a pattern to an environment, what is in one environment to another one, and the end of it.
 
+use super::deploy_gate::{self, Refused, Said};
 use super::deploy_plan::DeployPlan;
 use super::deployments::{Trigger, triggers};
 use super::drawn::NodeDefinition;
 use super::extract::{self, Caller, CodeJson, Json, Others, Path, Query};
 use super::in_environment::{InEnvironment, environment};
+use super::invalid_graph::InvalidGraph;
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use heddle_execution::compile::Finding;
-use heddle_execution::compile::validation::Diagnostic;
-use heddle_execution::deploy::{DeployError, DeployRequest, DeployVersion, Target};
+use heddle_execution::deploy::{DeployError, DeployRequest, DeployVersion, Gate, Target};
+use heddle_model::Code;
 use heddle_model::access::Editor;
+use heddle_model::deploy_rules::DeployRules;
 use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::status::DeploymentStatus;
 use heddle_service::test_cases::{self, Subject};
@@ -49,7 +51,7 @@ struct DeployBody {
     /// of several none.
     #[serde(rename = "move")]
     moves: Option<bool>,
-    /// Whether to tell what would happen, and to change nothing; default: no.
+    /// Whether only to report what would happen, and change nothing; default: no.
     dry_run: Option<bool>,
     /// Whether runs record what each node did.
     trace: Option<bool>,
@@ -57,6 +59,15 @@ struct DeployBody {
     diagnostics: Option<bool>,
     /// Whether all tests of the pattern have to pass first; default: no.
     require_tests: Option<bool>,
+    /// Whether the newest 100 events of the deployment whose place this takes are replayed first, as `/api/patterns/{id}/replay`
+    /// does; default: no.
+    require_replay: Option<bool>,
+    /// Where a replay is required, by this request or by the environment: whether to deploy although the version does something else
+    /// with recorded events. The audit log tells that and how many they were. Default: no.
+    acknowledge_differences: Option<bool>,
+    /// Where the environment requires an approval: whether the version may reach what the deployed one may not. Needs the role
+    /// admin. The audit log tells it. Default: no.
+    approve_rights: Option<bool>,
     #[serde(flatten)]
     #[schema(ignore)]
     others: Others,
@@ -72,24 +83,36 @@ const DEPLOY_FIELDS: &[&str] = &[
     "trace",
     "diagnostics",
     "requireTests",
+    "requireReplay",
+    "acknowledgeDifferences",
+    "approveRights",
 ];
 
 impl DeployBody {
-    /// What is asked for, once the tests have passed if they have to.
+    /// What is asked for, once the tests have passed if they have to, and by which rules.
     async fn request(
         self,
         app: &App,
         editor: &Editor,
         pattern: PatternId,
-    ) -> Result<DeployRequest, ApiError> {
+    ) -> Result<(DeployRequest, DeployRules), ApiError> {
         self.others.are_no_mistakes(DEPLOY_FIELDS)?;
         let environment = self.environment_id.as_deref().map(environment).transpose()?;
         if self.version_number.is_some_and(|version| version < 1) {
             return Err(ApiError::field("versionNumber", "must be at least 1"));
         }
         let node_definitions = extract::object("nodeDefinitions", self.node_definitions)?;
-        let tested = match self.require_tests {
-            Some(true) => {
+        let mut rules = DeployRules {
+            require_tests: self.require_tests.unwrap_or(false),
+            require_replay: self.require_replay.unwrap_or(false),
+            require_approval: false,
+        };
+        if !self.dry_run.unwrap_or(false) {
+            let of_environment = app.executions.deploy_rules(editor, pattern, environment).await?;
+            rules = rules.and(of_environment);
+        }
+        let tested = match rules.require_tests {
+            true => {
                 let subject = Subject {
                     version: self.version_number,
                     graph: None,
@@ -98,9 +121,9 @@ impl DeployBody {
                 };
                 Some(test_cases::require(app, editor, pattern, subject).await?)
             }
-            _ => None,
+            false => None,
         };
-        Ok(DeployRequest {
+        let request = DeployRequest {
             node_definitions,
             target: Target {
                 environment,
@@ -112,7 +135,9 @@ impl DeployBody {
                 (None, Some(version)) => DeployVersion::StillNewest(version),
                 (None, None) => DeployVersion::Newest,
             },
-        })
+            gate: Gate::default(),
+        };
+        Ok((request, rules))
     }
 }
 
@@ -149,37 +174,6 @@ enum DeployOutcome {
     Planned(Box<DeployPlan>),
 }
 
-/// Why a graph was not compiled.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct InvalidGraph {
-    /// Always false.
-    success: bool,
-    /// What is wrong.
-    errors: Vec<Finding>,
-    /// What looks wrong.
-    warnings: Vec<Finding>,
-    /// If the request asks for them: all of it with places, as `/api/execute/validate` has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diagnostics: Option<Vec<Diagnostic>>,
-}
-
-impl InvalidGraph {
-    /// The answer with status 422.
-    pub fn answer(
-        errors: Vec<Finding>,
-        warnings: Vec<Finding>,
-        diagnostics: Option<Vec<Diagnostic>>,
-    ) -> Response {
-        let body = InvalidGraph {
-            success: false,
-            errors,
-            warnings,
-            diagnostics,
-        };
-        (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
-    }
-}
-
 /// Compiles a version of a pattern and deploys it to an environment.
 #[utoipa::path(
     post, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
@@ -190,7 +184,7 @@ impl InvalidGraph {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND; VERSION_NOT_FOUND: the pattern has no such version", body = ErrorBody),
-        (status = 409, description = "With `requireTests`: TESTS_FAILED, with `details` for each test that does not pass; CONFLICT: the pattern was saved meanwhile, or is to move although it is deployed in several environments", body = ErrorBody),
+        (status = 409, description = "With `requireTests`: TESTS_FAILED, with `details` for each test that does not pass; REPLAY_DIFFERS, with `details` for the first runs whose events the version treats differently; RIGHTS_NOT_APPROVED, with `details` for what it may reach besides; CONFLICT: the pattern was saved meanwhile, or is to move although it is deployed in several environments", body = ErrorBody),
         (status = 422, description = "The graph is not valid; nothing has changed", body = InvalidGraph),
     )
 )]
@@ -203,7 +197,23 @@ async fn deploy_pattern(
     let editor = caller.scope.editor()?;
     let is_dry = body.dry_run.unwrap_or(false);
     let wants_diagnostics = body.diagnostics.unwrap_or(false);
-    let request = body.request(&app, &editor, pattern).await?;
+    let said = Said {
+        acknowledges: body.acknowledge_differences.unwrap_or(false),
+        approves: body.approve_rights.unwrap_or(false),
+    };
+    let (request, rules) = body.request(&app, &editor, pattern).await?;
+    let looking = deploy_gate::deployable(
+        &app,
+        &editor,
+        (pattern, request),
+        (rules, said),
+        wants_diagnostics,
+    );
+    let request = match Box::pin(looking).await {
+        Ok(request) => request,
+        Err(Refused::Invalid(answer)) => return Ok(*answer),
+        Err(Refused::Error(error)) => return Err(error),
+    };
     let done = match is_dry {
         true => match app.executions.plan(&editor, pattern, request).await {
             Ok(plan) => Ok(DeployOutcome::Planned(Box::new(
@@ -237,8 +247,12 @@ struct PromoteBody {
     /// The environment to deploy to.
     #[schema(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
     environment_id: String,
-    /// Whether to tell what would happen, with what is missing, and to change nothing; default: no.
+    /// Whether only to report what would happen and what is missing, and change nothing; default: no.
     dry_run: Option<bool>,
+    /// As when deploying a version.
+    acknowledge_differences: Option<bool>,
+    /// As when deploying a version.
+    approve_rights: Option<bool>,
 }
 
 /// Deploys to another environment exactly what this deployment has: the same module, without compiling it again. Nothing is
@@ -252,7 +266,7 @@ struct PromoteBody {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "ENVIRONMENT_INCOMPLETE, with `details` for each secret, variable and connection that is missing", body = ErrorBody),
+        (status = 409, description = "TESTS_FAILED, REPLAY_DIFFERS, RIGHTS_NOT_APPROVED: the environment's rules, as when deploying a version; ENVIRONMENT_INCOMPLETE, with `details` for each secret, variable and connection that is missing", body = ErrorBody),
     )
 )]
 async fn promote_deployment(
@@ -269,7 +283,20 @@ async fn promote_deployment(
             DeployOutcome::Planned(Box::new(DeployPlan::new(&app, &editor, plan).await?))
         }
         false => {
-            let row = app.executions.promote(&editor, id, environment).await?;
+            let said = Said {
+                acknowledges: body.acknowledge_differences.unwrap_or(false),
+                approves: body.approve_rights.unwrap_or(false),
+            };
+            let looking = deploy_gate::promotable(&app, &editor, (id, environment), said);
+            let gate = match Box::pin(looking).await {
+                Ok(gate) => gate,
+                // Nothing is compiled that could be invalid.
+                Err(Refused::Invalid(_)) => {
+                    return Err(Code::Conflict.with("The module can't be executed here.").into());
+                }
+                Err(Refused::Error(error)) => return Err(error),
+            };
+            let row = app.executions.promote(&editor, id, environment, gate).await?;
             DeployOutcome::Deployed(Deployed::new(row, Vec::new())?)
         }
     }))

@@ -87,6 +87,10 @@ struct NodeData {
     timeout_ms: Option<u64>,
     /// Whether the node executes once for each element of its input.
     each: Option<bool>,
+    /// Whether only the first item counts of a list that comes.
+    once: Option<bool>,
+    /// Whether one empty item leaves the node rather than none.
+    always: Option<bool>,
     /// Elements in progress at once, with `each`.
     #[schema(minimum = 1, maximum = 1_000)]
     concurrency: Option<u32>,
@@ -142,6 +146,13 @@ pub struct GraphSettings {
     /// Time limit of a run, in milliseconds.
     #[schema(minimum = 1, maximum = 2_592_000_000_i64)]
     timeout_ms: Option<u64>,
+    /// Memory of a run, in MiB, within what the workspace may have; default: the server's `run_memory`.
+    #[schema(minimum = 16, maximum = 4_096)]
+    memory_mb: Option<u64>,
+    /// What a run may compute, within what the workspace may have: each second is 5,000,000,000 units of fuel. Default: the
+    /// server's `run_fuel`.
+    #[schema(minimum = 1, maximum = 86_400)]
+    compute_seconds: Option<u64>,
     retry: Option<RetrySettings>,
     /// Pattern to run when a run has failed for good.
     error_pattern_id: Option<String>,
@@ -149,7 +160,7 @@ pub struct GraphSettings {
     expressions: Option<ExpressionsSetting>,
 }
 
-/// `strict`: its node fails. `lenient`: it is `undefined`, and the log tells it once.
+/// `strict`: its node fails. `lenient`: it is `undefined`, and the log says so once.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]
 enum ExpressionsSetting {

@@ -6,7 +6,8 @@ use super::secret_fields::{checked_hosts, secret_value};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use heddle_model::access::Scope;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
@@ -21,6 +22,7 @@ use heddle_store::workspaces::{self, EnvironmentRow, Hold};
 use heddle_store::{Db, StoreError, deployments, endpoints};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -351,7 +353,7 @@ struct Variables(Map<String, Value>);
         ("envId" = EnvironmentId, Path, description = "Environment"),
     ),
     responses(
-        (status = 200, description = "Name to value", body = Enveloped<Variables>),
+        (status = 200, description = "Name to value", body = Enveloped<Variables>, headers(("ETag" = String, description = "For the If-Match of a later change"))),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
     )
@@ -360,38 +362,41 @@ async fn get_variables(
     State(app): State<App>,
     Member(scope): Member,
     Path(path): Path<(WorkspaceId, EnvironmentId)>,
-) -> Result<Enveloped<Variables>, ApiError> {
+) -> Result<Tagged, ApiError> {
     let (_, id) = path;
     let mut reader = app.store.reader().await?;
     environment(&mut reader.db(), &scope, id).await?;
     let variables = secrets::variables(&mut reader.db(), id).await?;
-    Ok(Enveloped::new(Variables(variables)))
+    Ok(tagged(variables))
 }
 
-/// Replaces an environment's variables. Values are strings, numbers, booleans or null. Requires the role admin in the
-/// workspace.
+/// Replaces an environment's variables. Values are strings, numbers, booleans or null. With `If-Match`, only if they are still
+/// those with that `ETag`. Requires the role admin in the workspace.
 #[utoipa::path(
     put, path = "/api/workspaces/{id}/environments/{envId}/variables", tag = "Environments",
     security(("bearer" = [])),
     params(
         ("id" = WorkspaceId, Path, description = "Workspace"),
         ("envId" = EnvironmentId, Path, description = "Environment"),
+        ("If-Match" = Option<String>, Header, description = "The ETag of the variables that the change is based on"),
     ),
     request_body = Variables,
     responses(
-        (status = 200, description = "Name to value", body = Enveloped<Variables>),
+        (status = 200, description = "Name to value", body = Enveloped<Variables>, headers(("ETag" = String, description = "For the If-Match of a later change"))),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the variables have been changed", body = ErrorBody),
     )
 )]
 async fn set_variables(
     State(app): State<App>,
     Member(scope): Member,
     Path(path): Path<(WorkspaceId, EnvironmentId)>,
+    headers: HeaderMap,
     Json(Variables(variables)): Json<Variables>,
-) -> Result<Enveloped<Variables>, ApiError> {
+) -> Result<Tagged, ApiError> {
     let (_, id) = path;
     let manager = scope.manager()?;
     for (name, value) in &variables {
@@ -411,9 +416,20 @@ async fn set_variables(
         return Err(ApiError::field("", "the variables are larger than 64 KiB"));
     }
     let (stored, now) = (variables.clone(), app.clock.now());
+    let expected = headers.get(IF_MATCH).filter(|tag| *tag != "*").cloned();
     let set = app.store.write(move |db| {
         Box::pin(async move {
-            environment(db, &scope, id).await?;
+            // Until it is looked at, nobody else changes what was expected.
+            if !workspaces::hold_environment(db, &scope, id, Hold::ToDelete).await? {
+                return Err(no_environment().into());
+            }
+            if let Some(expected) = expected
+                && expected != tag(&secrets::variables(db, id).await?)
+            {
+                return Err(Code::Conflict
+                    .with("The variables have been changed since: get them again.")
+                    .into());
+            }
             secrets::set_variables(db, &manager, id, (&stored, now)).await?;
             let changed = Action::VariablesSet.of(Object::Environment(id));
             audit::note(db, &manager, changed.with("count", stored.len())).await?;
@@ -422,7 +438,21 @@ async fn set_variables(
     });
     set.await?;
     app.executions.environments().changed();
-    Ok(Enveloped::new(Variables(variables)))
+    Ok(tagged(variables))
+}
+
+/// Variables, and the tag by which a later change names them.
+type Tagged = ([(HeaderName, String); 1], Enveloped<Variables>);
+
+fn tagged(variables: Map<String, Value>) -> Tagged {
+    let tag = (ETAG, tag(&variables));
+    ([tag], Enveloped::new(Variables(variables)))
+}
+
+/// The same for the same names and values in the same order, on all servers.
+fn tag(variables: &Map<String, Value>) -> String {
+    let text = Value::Object(variables.clone()).to_string();
+    format!("\"{}\"", hex::encode(Sha256::digest(text)))
 }
 
 /// An environment of the scope's workspace.

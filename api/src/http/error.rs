@@ -85,9 +85,12 @@ const fn status(code: Code) -> StatusCode {
         Code::NotFound | Code::WorkspaceNotFound | Code::VersionNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-        Code::Conflict | Code::EmailAlreadyExists | Code::TestsFailed | Code::EnvironmentIncomplete => {
-            StatusCode::CONFLICT
-        }
+        Code::Conflict
+        | Code::EmailAlreadyExists
+        | Code::TestsFailed
+        | Code::ReplayDiffers
+        | Code::RightsNotApproved
+        | Code::EnvironmentIncomplete => StatusCode::CONFLICT,
         Code::Gone => StatusCode::GONE,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -123,7 +123,7 @@ async fn metrics(
     let is_forwarded = FORWARDED_BY.iter().any(|name| headers.contains_key(*name));
     if is_allowed.is_none() && (!is_near || is_forwarded) {
         let message = "Metrics are served only to this machine and private networks, and not through a \
-            proxy: set metrics_token to have them asked for by token, or metrics_listen to serve them at a separate \
+            proxy: set metrics_token to require a token, or metrics_listen to serve them at a separate \
             address.";
         return Err(Code::Forbidden.with(message).into());
     }

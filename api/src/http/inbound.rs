@@ -112,7 +112,7 @@ struct Inbound {
     post, path = "/inbound/email", tag = "Webhooks", params(InboundQuery),
     request_body(content = String, content_type = "message/rfc822", description = "The message as it came"),
     responses(
-        (status = 202, description = "Runs are stored for those recipients that are `accepted`", body = Inbound),
+        (status = 202, description = "Runs are stored for the recipients that are `accepted`", body = Inbound),
         (status = 400, description = "VALIDATION: not an RFC 5322 message, or one with too many or too deeply nested parts", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: none of the recipients exists, or this endpoint is disabled", body = ErrorBody),

@@ -193,7 +193,7 @@ async fn list_links(
     ))
 }
 
-/// Revokes a link: nobody joins by it any more. Members who have joined by it stay. Requires the role admin in the
+/// Revokes a link: nobody can join by it any longer. Members who have joined by it stay. Requires the role admin in the
 /// workspace.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/invitation-links/{linkId}", tag = "Workspaces", security(("bearer" = [])),
@@ -260,7 +260,7 @@ struct Offer {
     responses(
         (status = 200, description = "The offer", body = Enveloped<Offer>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: the link holds no longer", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the link is no longer valid", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -303,7 +303,7 @@ struct JoinedByLink {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key, or the link is for another address; QUOTA_EXCEEDED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: the link holds no longer", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the link is no longer valid", body = ErrorBody),
         (status = 409, description = "CONFLICT: the caller is a member already", body = ErrorBody),
     )
 )]

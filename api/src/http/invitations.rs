@@ -168,7 +168,7 @@ async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
     let user = user.ok_or(Code::Unauthorized)?;
     if app.verifies_addresses() && !user.email_verified {
         return Err(Code::Forbidden.with(
-            "Your email address is not verified: open the link in the invitation's mail or have one sent from your \
+            "Your email address is not verified: open the link in the invitation's email or have one sent from your \
              profile, log in through the login provider, or ask the operator of the service to verify it.",
         ).into());
     }

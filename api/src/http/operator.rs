@@ -131,6 +131,10 @@ own_quotas! {
     waiting_runs = WaitingRuns 1_000,
     /// Values that KeyValue keeps.
     key_values = KeyValues 10_000,
+    /// Memory that one run may have, in MiB; patterns that ask for more are not deployed.
+    memory_mb_per_run = MemoryMbPerRun 512,
+    /// What one run may compute, in compute seconds; patterns that ask for more are not deployed.
+    compute_seconds_per_run = ComputeSecondsPerRun 30,
     /// Bytes of all that is stored; then further runs and versions are refused.
     storage_bytes = StorageBytes 1_073_741_824,
 }
@@ -150,7 +154,7 @@ impl SetQuotasRequest {
     fn hosting(&self) -> Result<Hosting, ApiError> {
         let mut quotas = WorkspaceQuotas::default();
         for (quota, limit) in self.quotas.each() {
-            let least = i64::from(quota == WorkspaceQuota::RunsAtOnce);
+            let least = quota.least();
             if limit.is_some_and(|limit| limit < least) {
                 let path = format!("quotas.{}", quota.name());
                 return Err(ApiError::field(path, format!("must be at least {least}")));
@@ -274,7 +278,7 @@ async fn get_tenant(
 }
 
 /// Deletes a workspace with everything that it has: patterns, runs, secrets, kept values, files, members, its audit log and
-/// its metering. It is suspended first. The answer comes when all of it is gone; what was interrupted can be asked for again.
+/// its metering. It is suspended first. The answer comes when all of it is gone; after an interruption, send the request again.
 #[utoipa::path(
     delete, path = "/operator/workspaces/{id}", tag = "Operator", security(("operator" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),

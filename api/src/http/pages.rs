@@ -1,11 +1,13 @@
 //! Pages for people who have no account here: how they look, what a browser may do with them, and escaping. Without script.
 
+use crate::http::error::ApiError;
 use axum::body::Body;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
+use heddle_model::Code;
 
 /// How all of them look.
 pub const STYLE: &str = ":root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;\
@@ -25,6 +27,35 @@ pub struct Page<'p> {
     pub style: &'p str,
     pub body: &'p str,
     pub policy: HeaderValue,
+}
+
+/// How a kind of page says that something was refused: titles, and texts below them.
+pub struct Refusals {
+    pub missing: &'static str,
+    pub forbidden: (&'static str, &'static str),
+    pub closed: (&'static str, &'static str),
+    pub too_much: &'static str,
+    pub too_large: &'static str,
+    /// What is being done with what has arrived.
+    pub longer: &'static str,
+    pub not_taken: &'static str,
+}
+
+impl Refusals {
+    /// Title and text, as HTML.
+    pub fn of(&self, error: &ApiError) -> (&'static str, String) {
+        let (title, text) = match error.code() {
+            Code::NotFound => (self.missing, "It is not open, or its address has changed."),
+            Code::Forbidden => self.forbidden,
+            Code::Unavailable | Code::WorkspaceSuspended => self.closed,
+            Code::RateLimited | Code::WorkspaceQuotaExceeded => ("Too much at once", self.too_much),
+            Code::PayloadTooLarge => ("That is too large", self.too_large),
+            Code::ExecutionTimeout => ("This takes longer", self.longer),
+            Code::Internal => ("Something went wrong", "Please try again later."),
+            _ => (self.not_taken, error.message()),
+        };
+        (title, escaped(text, usize::MAX))
+    }
 }
 
 /// The page in place of a response's body.

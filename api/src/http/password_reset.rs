@@ -47,7 +47,7 @@ struct LetterSent {
 
 /// Has a link for another password sent to an address, if a user has it.
 ///
-/// The answer is the same whether anybody has it or not. The link holds for an hour and once; a letter goes to an address at
+/// The answer is the same whether anybody has it or not. The link works once, within an hour; a letter goes to an address at
 /// most five times an hour.
 #[utoipa::path(
     post, path = "/api/auth/password/forgot", tag = "Authentication", request_body = ForgotRequest,
@@ -112,7 +112,7 @@ struct PasswordReset {
         (status = 200, description = "Changed: log in with it", body = Enveloped<PasswordReset>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED", body = ErrorBody),
-        (status = 410, description = "GONE: the link holds no longer", body = ErrorBody),
+        (status = 410, description = "GONE: the link is no longer valid", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -205,7 +205,7 @@ struct AddressVerified {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
-        (status = 410, description = "GONE: the link holds no longer, or is another account's", body = ErrorBody),
+        (status = 410, description = "GONE: the link is no longer valid, or belongs to another account", body = ErrorBody),
     )
 )]
 async fn verify_address(

@@ -7,6 +7,8 @@ mod history;
 mod interface;
 mod lists;
 mod n8n;
+mod node_red;
+mod openapi;
 mod presence;
 
 use super::drawn::NodeDefinition;
@@ -46,6 +48,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(history::routes())
         .merge(interface::routes())
         .merge(n8n::routes())
+        .merge(node_red::routes())
+        .merge(openapi::routes())
         .merge(presence::routes())
 }
 

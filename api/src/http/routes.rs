@@ -2,11 +2,11 @@
 
 use super::{
     account, account_removal, api_keys, audit, auth, authenticators, browser_sessions, callbacks,
-    connections, deploying, deployments, document, environments, expressions, figures, files, health,
-    inbound, invitation_links, invitations, key_values, members, nodes, operations, operator, password_reset,
-    patterns, preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs,
-    test_streams, usage, validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks,
-    workspace_runs, workspace_stream, workspaces,
+    connections, deploy_rules, deploying, deployments, document, environments, expressions, figures, files,
+    health, inbound, invitation_links, invitations, key_values, members, nodes, operations, operator,
+    password_reset, patterns, preview, renaming, replays, runs, schedules, series, session, tails,
+    test_cases, test_runs, test_streams, usage, validation, waiting_callbacks, webhook_endpoints,
+    webhook_logs, webhooks, workspace_runs, workspace_stream, workspaces,
 };
 use crate::app::App;
 use serde_json::Value;
@@ -84,6 +84,7 @@ pub fn behind_cors() -> OpenApiRouter<App> {
         .merge(usage::routes())
         .merge(operator::routes())
         .merge(members::routes())
+        .merge(deploy_rules::routes())
         .merge(environments::routes())
         .merge(key_values::routes())
         .merge(connections::routes())

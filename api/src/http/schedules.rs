@@ -1,8 +1,9 @@
 //! When deployments run by the clock: their schedules, other times for them, and the times of an expression that is being
 //! written.
 
-use super::extract::{Caller, Json, Path, Query, given, text};
-use super::reply::Enveloped;
+use super::cursor;
+use super::extract::{self, Caller, Json, Path, Query, given, text};
+use super::reply::{CursorMeta, Deleted, Enveloped, Listed};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
@@ -14,12 +15,12 @@ use heddle_execution::upcoming::{Misplaced, ScheduleField, after, upcoming};
 use heddle_model::Code;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, PatternId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::status::DeploymentStatus;
 use heddle_store::audit;
 use heddle_store::deployments;
 use heddle_store::polls::{self, LastPoll};
-use heddle_store::schedules::{self, NextRow, ScheduleRow};
+use heddle_store::schedules::{self, NextRow, ScheduleRow, SetRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -34,9 +35,10 @@ const SCHEDULES_MAX: usize = 100;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(set))
+        .routes(routes!(set, unset))
         .routes(routes!(list_schedules))
         .routes(routes!(list_next_schedules))
+        .routes(routes!(list_set_schedules))
         .routes(routes!(preview_schedule))
 }
 
@@ -121,6 +123,43 @@ async fn set(
         cron_expression,
         timezone,
     }))
+}
+
+/// Takes the schedule back that was set for a deployment: its OnSchedule and OnPoll nodes have their own again.
+#[utoipa::path(
+    delete, path = "/api/deployments/{id}/schedule", operation_id = "unset_schedule", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "Taken back, or there was none", body = Enveloped<Deleted>),
+        (status = 400, description = "NO_SCHEDULE", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn unset(
+    State(app): State<App>,
+    caller: Caller,
+    Path(deployment): Path<DeploymentId>,
+) -> Result<Enveloped<Deleted>, ApiError> {
+    let visible =
+        deployments::visible(&mut app.store.reader().await?.db(), &caller.scope, deployment).await?;
+    visible.ok_or(Code::NotFound)?;
+    let editor = caller.scope.editor()?;
+    let now = app.clock.now();
+    let taken_back = app.store.write(move |db| {
+        Box::pin(async move {
+            let row = deployments::owned(db, &editor, deployment)
+                .await?
+                .ok_or(Code::NotFound)?;
+            let is_active = row.status == DeploymentStatus::Active;
+            let told = Action::ScheduleChanged.of(Object::Deployment(row.id));
+            audit::note(db, &editor, told).await?;
+            deployed_schedules::unset(db, &editor, (row.id, is_active), now).await
+        })
+    });
+    taken_back.await?;
+    Ok(Deleted::new(deployment))
 }
 
 /// Why a list could not be had, or not all runs could be started for it.
@@ -307,6 +346,72 @@ async fn list_next_schedules(
     }
     let rows = schedules::next_of(&mut app.store.reader().await?.db(), &caller.scope, limit).await?;
     Ok(Enveloped::new(rows.into_iter().map(NextSchedule::from).collect()))
+}
+
+/// A deployment that runs by the clock.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SetSchedule {
+    deployment_id: DeploymentId,
+    pattern_id: PatternId,
+    /// Where it is deployed.
+    environment_id: Option<EnvironmentId>,
+    /// What was set for it in place of its nodes' own schedules; null: nothing.
+    schedule: Option<Scheduled>,
+}
+
+impl From<SetRow> for SetSchedule {
+    fn from(row: SetRow) -> Self {
+        let schedule = row.set_cron.zip(row.set_timezone);
+        SetSchedule {
+            deployment_id: row.deployment_id,
+            pattern_id: row.pattern_id,
+            environment_id: row.environment_id,
+            schedule: schedule.map(|(cron_expression, timezone)| Scheduled {
+                cron_expression,
+                timezone,
+            }),
+        }
+    }
+}
+
+/// Where a page of deployments begins.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct SetQuery {
+    /// The `nextCursor` of the page before.
+    #[param(max_length = 100)]
+    cursor: Option<String>,
+    /// Deployments per page, at most 1,000.
+    #[param(minimum = 1, default = 100)]
+    #[serde(default, deserialize_with = "given")]
+    limit: Option<i64>,
+}
+
+/// Lists the deployments in the active workspace that run by the clock, the oldest first, with what was set for each.
+#[utoipa::path(
+    get, path = "/api/schedules/set", tag = "Deployments", security(("bearer" = [])), params(SetQuery),
+    responses(
+        (status = 200, description = "A page", body = Listed<SetSchedule, CursorMeta>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list_set_schedules(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<SetQuery>,
+) -> Result<Listed<SetSchedule, CursorMeta>, ApiError> {
+    let limit = extract::limit(query.limit, 100, 1_000)?;
+    let after = cursor::after(query.cursor.as_deref(), |cursor| {
+        cursor.parse::<DeploymentId>().ok()
+    })?;
+    let mut reader = app.store.reader().await?;
+    // One more tells whether there is a next page.
+    let mut page = schedules::set_of(&mut reader.db(), &caller.scope, after, limit + 1).await?;
+    let next_cursor = cursor::next(&mut page, limit, |row| row.deployment_id.to_string());
+    let listed = page.into_iter().map(SetSchedule::from);
+    Ok(Listed::new(listed.collect(), CursorMeta { limit, next_cursor }))
 }
 
 /// A schedule that is being written.

@@ -181,7 +181,7 @@ pub(super) struct ExtRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS: the provider refused the code", body = ErrorBody),
         (status = 403, description = "EXT_AUTH_DISABLED; for new users as with POST /api/auth/register", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation is no longer valid", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS: an account has the email, and the provider has not verified it", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),

@@ -410,7 +410,7 @@ struct FromEvent {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: no such pattern, or no such event any more", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such pattern, or the event is gone", body = ErrorBody),
     )
 )]
 async fn test_from_event(

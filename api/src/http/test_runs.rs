@@ -1,9 +1,9 @@
 //! Test runs: compiling a graph, and running the module.
 
-use super::deploying::InvalidGraph;
 use super::drawn::{CompleteGraph, NodeDefinition};
 use super::extract::{Caller, CodeJson};
 use super::in_environment::environment;
+use super::invalid_graph::InvalidGraph;
 use super::sources::Sent;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};

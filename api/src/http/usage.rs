@@ -225,7 +225,7 @@ pub(super) struct QuotaStanding {
     used: Option<i64>,
     /// Whether four fifths of it are used.
     is_nearly_used: bool,
-    /// `month` or `minute`: when it begins anew; null: it counts what is there.
+    /// `month` or `minute`: when it begins anew. `run`: it is what one run may have. Null: it counts what is there.
     #[schema(example = "month")]
     period: Option<&'static str>,
 }
@@ -242,6 +242,7 @@ impl From<Standing> for QuotaStanding {
                 Period::None => None,
                 Period::Minute => Some("minute"),
                 Period::Month => Some("month"),
+                Period::Run => Some("run"),
             },
         }
     }

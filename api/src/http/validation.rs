@@ -32,7 +32,7 @@ struct ValidateBody {
     pinned_nodes: Option<Box<RawValue>>,
     /// The pattern whose definitions are used if `nodeDefinitions` is `{}`.
     pattern_id: Option<String>,
-    /// Whether to tell what the pattern could do; it takes about twice as long.
+    /// Whether to report what the pattern could do; this takes about twice as long.
     #[serde(default)]
     #[schema(required = false)]
     rights: bool,
@@ -41,7 +41,7 @@ struct ValidateBody {
 /// Checks a graph without compiling it.
 ///
 /// The errors and warnings are those of deploy and transpile, with their places for editors; a graph with errors is
-/// answered with 200 as well. For each expression it says whether it is compiled or evaluated by the JavaScript engine. With `rights` it tells what the pattern could do:
+/// answered with 200 as well. For each expression it says whether it is compiled or evaluated by the JavaScript engine. With `rights` it reports what the pattern could do:
 /// its hosts, secrets, connections and effects.
 #[utoipa::path(
     post, path = "/api/execute/validate", operation_id = "validate_graph", tag = "Executions", security(("bearer" = [])),

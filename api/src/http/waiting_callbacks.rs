@@ -69,10 +69,19 @@ struct WaitingCallbackItem {
     accepted_at: Timestamp,
     /// When the run goes on without an answer.
     until: Timestamp,
+    /// The fields of the form by which it asks, which the body of an answer must have; null if it asks by none.
+    #[schema(example = json!(["amount", "reason"]))]
+    fields: Option<Vec<String>>,
 }
 
 impl From<WaitingCallback> for WaitingCallbackItem {
-    fn from(WaitingCallback { row, place, until }: WaitingCallback) -> Self {
+    fn from(waiting: WaitingCallback) -> Self {
+        let WaitingCallback {
+            row,
+            place,
+            until,
+            fields,
+        } = waiting;
         WaitingCallbackItem {
             run_id: row.run_id,
             deployment_id: row.deployment_id,
@@ -82,6 +91,7 @@ impl From<WaitingCallback> for WaitingCallbackItem {
             place,
             accepted_at: row.accepted_at,
             until,
+            fields,
         }
     }
 }
@@ -162,7 +172,8 @@ struct Answered {
 /// Answers a callback that a run waits for, in place of a call of its URL, which works no more then.
 ///
 /// The WaitForCallback node emits it as a POST request without headers, with the caller as `by`: `{id, name, email}`. Calls of
-/// the URL have no `by`, whatever they send.
+/// the URL have no `by`, whatever they send. If the node asks by a form, the body has its fields, which are checked as those of
+/// its page are.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/runs/{runId}/callback", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),

@@ -8,6 +8,7 @@ mod cors;
 mod forms;
 mod ingest;
 mod path;
+mod steps;
 mod streaming;
 mod uploads;
 mod waiting;
@@ -24,12 +25,13 @@ use axum::Json;
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::header::{CONTENT_TYPE, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, options};
 use heddle_model::Code;
 use ingest::Arrival;
 use serde::Serialize;
+pub(super) use steps::shown as shown_step;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -179,14 +181,33 @@ async fn answered(
     request: Request,
 ) -> Response {
     let origin = request.headers().get(ORIGIN).cloned();
+    if origin.is_none() && request.method() != Method::OPTIONS {
+        return received(app, (ip, request_id), webhook_id, request).await;
+    }
+    // Boxed, as is all that few requests come to: the future of each would have to carry it.
+    Box::pin(answered_across(
+        app,
+        (ip, request_id),
+        webhook_id,
+        (request, origin),
+    ))
+    .await
+}
+
+/// The same for pages of other origins, and the question that browsers ask before.
+async fn answered_across(
+    app: App,
+    by: (ClientIp, String),
+    webhook_id: String,
+    (request, origin): (Request, Option<HeaderValue>),
+) -> Response {
     if request.method() == Method::OPTIONS {
         return cors::preflight(&app, &webhook_id, request.headers(), origin).await;
     }
-    let Some(origin) = origin else {
-        return received(app, (ip, request_id), webhook_id, request).await;
-    };
-    let mut response = received(app.clone(), (ip, request_id), webhook_id.clone(), request).await;
-    cors::allow(&app, &webhook_id, &origin, &mut response).await;
+    let mut response = received(app.clone(), by, webhook_id.clone(), request).await;
+    if let Some(origin) = origin {
+        cors::allow(&app, &webhook_id, &origin, &mut response).await;
+    }
     response
 }
 
@@ -198,7 +219,7 @@ async fn received(
 ) -> Response {
     let (parts, body) = request.into_parts();
     if matches!(parts.method, Method::GET | Method::HEAD) {
-        match verified(&app, &webhook_id, ip, &parts).await {
+        match Box::pin(verified(&app, &webhook_id, ip, &parts)).await {
             Ok(Some(response)) => return response,
             Ok(None) => {}
             Err(error) => return error.into_response(),
@@ -218,7 +239,7 @@ async fn received(
     if let Some(kind) = uploads::kind(&admitted) {
         return ToTheEnd::new(uploads::deliver(app, arrival, admitted, parts, (kind, body))).await;
     }
-    let body = match read(body, admitted.body_bytes_max(&app)).await {
+    let body = match admitted.read(&app, body).await {
         Ok(body) => body,
         Err(error) => return ingest::refuse_body(&app, arrival, &admitted, error).await,
     };

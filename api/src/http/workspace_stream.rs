@@ -102,7 +102,7 @@ struct MissedEvent {
 /// The server that streams, as the first event: event `server`.
 #[derive(Debug, Serialize, ToSchema)]
 struct ServerEvent {
-    /// The build of the console that the server has; a page of another one is to be loaded again.
+    /// The build of the console that the server has; a page of another build should be reloaded.
     build: &'static str,
 }
 

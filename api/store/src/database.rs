@@ -43,13 +43,19 @@ const AUTOCHECKPOINT_PAGES: &str = "32768";
 /// The database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    pub(super) backend: Backend,
-    shares: Arc<Shares>,
+    /// One for all that it consists of: what executes runs clones it for each.
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub backend: Backend,
+    shares: Shares,
     /// See [`USER_READ_MAX`].
     user_read_max: Duration,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Backend {
     Sqlite {
         readers: SqlitePool,
@@ -136,10 +142,13 @@ impl Store {
     }
 
     fn of(backend: Backend, user_read_max: Duration) -> Self {
-        Store {
+        let inner = Inner {
             backend,
-            shares: Arc::new(Shares::new(READERS_PER_USER_MAX, ACQUIRE_MAX)),
+            shares: Shares::new(READERS_PER_USER_MAX, ACQUIRE_MAX),
             user_read_max,
+        };
+        Store {
+            inner: Arc::new(inner),
         }
     }
 
@@ -178,15 +187,15 @@ impl Store {
     /// While a user's request is answered, see [`asking`](super::asking), it is one of those for users, with a limit of time.
     pub fn reader(&self) -> BoxFuture<'_, Result<Reader, StoreError>> {
         Box::pin(async move {
-            let share = self.shares.take().await?;
-            let connection = match &self.backend {
+            let share = self.inner.shares.take().await?;
+            let connection = match &self.inner.backend {
                 Backend::Sqlite {
                     readers,
                     user_readers,
                     ..
                 } => Connection::Sqlite(match share {
                     None => readers.acquire().await?,
-                    Some(_) => limited(user_readers.acquire().await?, self.user_read_max).await?,
+                    Some(_) => limited(user_readers.acquire().await?, self.inner.user_read_max).await?,
                 }),
                 Backend::Postgres {
                     pool, user_readers, ..
@@ -209,7 +218,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        match &self.backend {
+        match &self.inner.backend {
             Backend::Sqlite { .. } => self.write(work).await,
             Backend::Postgres { apart, .. } => transaction(apart, work).await,
         }
@@ -246,7 +255,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        match &self.backend {
+        match &self.inner.backend {
             Backend::Sqlite {
                 writer, unmetered, ..
             } => {
@@ -294,7 +303,7 @@ impl Store {
         later: MeteredLater,
     ) -> Result<(), StoreError> {
         self.meter_in_time();
-        match &self.backend {
+        match &self.inner.backend {
             Backend::Sqlite {
                 writer, unmetered, ..
             } => {
@@ -321,7 +330,7 @@ impl Store {
 
     /// Ends all connections, after what waits is written. An embedded database is one whole file then.
     pub async fn close(&self) {
-        match &self.backend {
+        match &self.inner.backend {
             Backend::Sqlite {
                 readers,
                 user_readers,
@@ -359,7 +368,7 @@ impl Store {
 
     /// Whether it is PostgreSQL, which several servers can share.
     pub fn is_shared(&self) -> bool {
-        matches!(self.backend, Backend::Postgres { .. })
+        matches!(self.inner.backend, Backend::Postgres { .. })
     }
 }
 
@@ -395,7 +404,7 @@ impl Store {
     pub async fn meter(&self) -> Result<(), StoreError> {
         let Backend::Sqlite {
             writer, unmetered, ..
-        } = &self.backend
+        } = &self.inner.backend
         else {
             return Ok(());
         };
@@ -412,7 +421,7 @@ impl Store {
     /// Meters runs that a crash has left out, before a server does anything else with its database: what a server has in
     /// memory is not left out, so no command that works beside one may do this.
     pub async fn recover_metering(&self) -> Result<(), StoreError> {
-        match &self.backend {
+        match &self.inner.backend {
             Backend::Sqlite { .. } => self.execute_all(Load::LITTLE, metering::recovery()).await,
             Backend::Postgres { .. } => Ok(()),
         }
@@ -420,7 +429,7 @@ impl Store {
 
     /// The same in the background, once sums are old.
     pub(super) fn meter_in_time(&self) {
-        let Backend::Sqlite { unmetered, .. } = &self.backend else {
+        let Backend::Sqlite { unmetered, .. } = &self.inner.backend else {
             return;
         };
         if unmetered.falls_due() {

@@ -257,8 +257,21 @@ pub fn inserts<const COLUMNS: usize>(
     rows: impl ExactSizeIterator<Item = [Arg; COLUMNS]>,
     only_if: Option<(&'static str, &str)>,
 ) -> Vec<Sql> {
-    let before = format!("insert into {table} select * from ");
-    let statements = with_rows((table, &before), rows, " where column1 is not null").into_iter();
+    inserts_as(
+        (table, &format!("insert into {table} select * from ")),
+        rows,
+        only_if,
+    )
+}
+
+/// The same with a text of its own for which column gets what, from `insert into` to `from`. What it begins with is what
+/// errors tell.
+pub fn inserts_as<const COLUMNS: usize>(
+    name_and_text: (&'static str, &str),
+    rows: impl ExactSizeIterator<Item = [Arg; COLUMNS]>,
+    only_if: Option<(&'static str, &str)>,
+) -> Vec<Sql> {
+    let statements = with_rows(name_and_text, rows, " where column1 is not null").into_iter();
     let statements = statements.map(|statement| match only_if {
         Some((condition, arg)) => statement.push(condition).bind(arg),
         None => statement,

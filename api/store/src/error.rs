@@ -195,7 +195,7 @@ impl From<StoreError> for ServiceError {
             StoreError::Quota(exceeded) => exceeded.into(),
             StoreError::TooLong(_) => Code::Unavailable
                 .with(
-                    "Looking this up took too long, and was given up. Please ask for less: a shorter time, fewer filters on \
+                    "This query took too long and was stopped. Ask for less: a shorter period, fewer filters on \
                      texts, a smaller page.",
                 )
                 .caused_by(error),

@@ -311,6 +311,20 @@ fn by_right(query: Sql, right: Right<'_>) -> Sql {
     }
 }
 
+/// Takes these from a holder.
+pub async fn release(db: &mut Db<'_>, holder: &Holder, files: &[FileId]) -> Result<(), StoreError> {
+    let (kind, id) = holder.parts();
+    for some in files.chunks(256) {
+        let query =
+            sql("delete from file_references where holder_kind = ? and holder_id = ? and file_id in ")
+                .bind(kind)
+                .bind(&id)
+                .list(ids(some));
+        db.execute(query).await?;
+    }
+    Ok(())
+}
+
 /// Takes from a holder what it holds besides these.
 pub async fn release_others(db: &mut Db<'_>, holder: &Holder, kept: &[FileId]) -> Result<(), StoreError> {
     let (kind, id) = holder.parts();

@@ -57,7 +57,7 @@ pub mod workspaces;
 mod writer;
 
 pub use database::{Reader, Store};
-pub use db::{Arg, Db, Row, Sql, inserts, sql, with_rows};
+pub use db::{Arg, Db, Row, Sql, inserts, inserts_as, sql, with_rows};
 pub use error::{Failed, StoreError};
 pub use metering::MeteredLater;
 pub use paging::Start;

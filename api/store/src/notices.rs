@@ -69,7 +69,7 @@ pub struct Listener(PgListener);
 impl Store {
     /// Begins to listen; `None` on SQLite.
     pub async fn listen(&self) -> Result<Option<Listener>, StoreError> {
-        let Backend::Postgres { apart, .. } = &self.backend else {
+        let Backend::Postgres { apart, .. } = &self.inner.backend else {
             return Ok(None);
         };
         let mut listener = PgListener::connect_with(apart).await?;
@@ -79,7 +79,7 @@ impl Store {
 
     /// Says something of at most 7,999 bytes to all servers; nothing on SQLite.
     pub async fn talk(&self, text: String) -> Result<(), StoreError> {
-        let Backend::Postgres { pool, .. } = &self.backend else {
+        let Backend::Postgres { pool, .. } = &self.inner.backend else {
             return Ok(());
         };
         let query = sql("select pg_notify(?, ?)").bind(TALK).bind(text);

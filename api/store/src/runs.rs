@@ -14,7 +14,7 @@ pub mod waiting;
 pub mod workspace;
 
 use super::usage::{self, Counted, Sums};
-use super::{Arg, Db, Load, MeteredLater, Sql, Store, StoreError, inserts, sql, with_rows};
+use super::{Arg, Db, Load, MeteredLater, Sql, Store, StoreError, inserts, inserts_as, sql, with_rows};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
@@ -109,6 +109,41 @@ impl AcceptedRow {
             (is_embedded && has_ended).into(),
         ]
     }
+
+    /// Whether [`ENDED`] can store it.
+    fn has_ended_at_once(&self) -> bool {
+        let is_first = |end: &ResultRow| end.attempt == 1 && end.continued_at.is_none();
+        self.parent.is_none() && self.depth == 0 && self.end.as_deref().is_some_and(is_first)
+    }
+
+    /// What [`ENDED`] takes.
+    fn cells_of_ended(self, owner: &str) -> [Arg; 21] {
+        let running = || ResultRow::running(self.id, owner.into(), 1);
+        let end = self.end.map_or_else(running, |end| *end);
+        [
+            self.id.into(),
+            self.deployment_id.into(),
+            end.status.name().into(),
+            self.triggered_by.name().into(),
+            self.node_id.into(),
+            self.event.into(),
+            self.artifact.into(),
+            self.version_number.into(),
+            owner.into(),
+            self.accepted_at.into(),
+            end.started_at.into(),
+            end.completed_at.into(),
+            end.duration_ms.into(),
+            end.output.into(),
+            end.error.into(),
+            end.logs.into(),
+            end.trace.into(),
+            end.fuel_used.into(),
+            end.memory_bytes_peak.into(),
+            self.awaited.into(),
+            end.failed_input.into(),
+        ]
+    }
 }
 
 /// What is stored of a run first.
@@ -117,6 +152,30 @@ const ACCEPTED: &str =
      attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited, started_at, completed_at,
      duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak, failed_input, continued_at,
      is_metered_later)";
+
+/// The same for an embedded database, of runs that have ended at once, as most do without effects: what is the same in all of
+/// them is in the text, and the columns are those of the table in its order, which saves a quarter of the time of SQLite.
+const ENDED: &str =
+    "insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
+     attempt, owner, takeovers, accepted_at, resumes_at, started_at, completed_at, duration_ms, output, error, logs,
+     trace, fuel_used, memory_bytes_peak, wake_at, woken, parent_id, parent_key, depth, awaited, suspicion,
+     announced_by, failed_input, continued_at, total_fuel, total_memory_kib_ms, total_effects, total_egress_bytes,
+     is_metered_later)
+     select column1, column2, column3, 'ended', column4, column5, column6, column7, column8,
+     1, column9, 0, column10, null, column11, column12, column13, column14, column15, column16,
+     column17, column18, column19, null, false, null, null, 0, column20, 0,
+     null, column21, null, null, null, null, null,
+     true from ";
+
+/// Statements that store runs in an embedded database.
+fn embedded(owner: &str, rows: Vec<AcceptedRow>, only_if: Option<(&'static str, &str)>) -> Vec<Sql> {
+    if rows.iter().all(AcceptedRow::has_ended_at_once) {
+        let rows = rows.into_iter().map(|row| row.cells_of_ended(owner));
+        return inserts_as((ACCEPTED, ENDED), rows, only_if);
+    }
+    let rows = rows.into_iter().map(|row| row.cells(owner, true));
+    inserts(ACCEPTED, rows, only_if)
+}
 
 /// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.
 const fn elements(db: &Db<'_>) -> &'static str {
@@ -156,8 +215,7 @@ pub async fn accept(
         return Ok(is_stored.then(MeteredLater::default));
     }
     let later = MeteredLater(used_by(&rows));
-    let rows = rows.into_iter().map(|row| row.cells(owner, true));
-    let changed = db.execute_all(inserts(ACCEPTED, rows, Some(is_there))).await?;
+    let changed = db.execute_all(embedded(owner, rows, Some(is_there))).await?;
     Ok((changed == count).then_some(later))
 }
 
@@ -168,9 +226,8 @@ pub async fn accept_alone(
     (load, rows): (Load, Vec<AcceptedRow>),
 ) -> Result<(), StoreError> {
     let later = MeteredLater(used_by(&rows));
-    let rows = rows.into_iter().map(|row| row.cells(server, true));
     store
-        .execute_metered(load, inserts(ACCEPTED, rows, None), later)
+        .execute_metered(load, embedded(server, rows, None), later)
         .await
 }
 

@@ -87,6 +87,37 @@ pub async fn next_of(db: &mut Db<'_>, scope: &Scope, limit: i64) -> Result<Vec<N
     db.all(query).await
 }
 
+/// A deployment with schedules, and what was set in their place.
+#[derive(Clone, Debug, FromRow)]
+pub struct SetRow {
+    pub deployment_id: DeploymentId,
+    /// Of the deployment.
+    pub pattern_id: PatternId,
+    /// Where the deployment is.
+    pub environment_id: Option<EnvironmentId>,
+    /// `None`: each node's own holds.
+    pub set_cron: Option<String>,
+    pub set_timezone: Option<String>,
+}
+
+/// The deployments with schedules that the caller may see, the oldest first, from the one after `after`.
+pub async fn set_of(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    after: Option<DeploymentId>,
+    limit: i64,
+) -> Result<Vec<SetRow>, StoreError> {
+    let query = sql("select d.id as deployment_id, d.pattern_id, d.environment_id,
+         min(s.set_cron) as set_cron, min(s.set_timezone) as set_timezone
+         from deployments d join schedules s on s.deployment_id = d.id where ");
+    let mut query = rights::deployments(query, scope);
+    if let Some(after) = after {
+        query = query.push(" and d.id > ?").bind(after);
+    }
+    let query = query.push(" group by d.id, d.pattern_id, d.environment_id order by d.id limit ?");
+    db.all(query.bind(limit)).await
+}
+
 /// Makes these the schedules of a deployment. What polls know is kept with those that stay.
 pub async fn replace(
     db: &mut Db<'_>,

@@ -4,6 +4,7 @@ use super::notices::{self, Notice};
 use super::{Db, StoreError, sql};
 use heddle_model::access::{Manager, Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
+use heddle_model::deploy_rules::DeployRules;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
 use sqlx::FromRow;
 
@@ -230,6 +231,37 @@ pub async fn environment(
     let select = sql(ENVIRONMENT).push("where workspace_id = ? and id = ?");
     db.optional(select.bind(scope.workspace()).bind(environment))
         .await
+}
+
+/// What an environment of the scope's workspace asks of what is deployed to it: everything, if what is stored can't be read, as
+/// it may be in an environment that another heddle has exported.
+pub async fn rules(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    environment: EnvironmentId,
+) -> Result<DeployRules, StoreError> {
+    let select = sql("select rules from environments where workspace_id = ? and id = ?");
+    let select = select.bind(scope.workspace()).bind(environment);
+    let found: Option<(Option<String>,)> = db.optional(select).await?;
+    let Some((Some(text),)) = found else {
+        return Ok(DeployRules::default());
+    };
+    Ok(serde_json::from_str(&text).unwrap_or(DeployRules::ALL))
+}
+
+/// Sets what an environment of the manager's workspace asks of what is deployed to it.
+pub async fn set_rules(
+    db: &mut Db<'_>,
+    manager: &Manager,
+    environment: EnvironmentId,
+    rules: DeployRules,
+) -> Result<(), StoreError> {
+    let text = (!rules.is_empty()).then(|| serde_json::json!(rules).to_string());
+    let update = sql("update environments set rules = ? where workspace_id = ? and id = ?")
+        .bind(text)
+        .bind(manager.workspace())
+        .bind(environment);
+    db.execute(update).await.map(drop)
 }
 
 /// What an environment is held for until a transaction ends; SQLite has a single writer and holds nothing.

@@ -14,6 +14,8 @@ use heddle_contract::plan::OnError;
 
 /// Composites within each other.
 const COMPOSITE_DEPTH_MAX: usize = 32;
+/// Unused definitions of which each gets a warning of its own.
+const UNUSED_TOLD_MAX: usize = 5;
 
 /// Checks each definition by itself.
 pub(super) fn check<'a>(
@@ -102,6 +104,30 @@ fn returns(definition: &Definition, level: &Level<'_>, found: &mut Findings) {
     }
 }
 
+/// Warns of definitions that no node uses. Many are those of an API of which the pattern calls a part: one warning is enough.
+fn warn_of_unused(definitions: &Definitions, used: &[bool], found: &mut Findings) {
+    let all = definitions.all().iter().zip(used);
+    let unused: Vec<&str> = all
+        .filter(|(_, used)| !**used)
+        .map(|(definition, _)| definition.name.as_str())
+        .collect();
+    if let [first, second, rest @ ..] = unused.as_slice()
+        && unused.len() > UNUSED_TOLD_MAX
+    {
+        let message = format!(
+            "no node uses {} of the definitions: `{first}`, `{second}` and {} others",
+            unused.len(),
+            rest.len()
+        );
+        found.push(Diagnostic::warning("unused-definition", message));
+        return;
+    }
+    for name in unused {
+        let message = format!("no node uses the definition `{name}`");
+        found.push(Diagnostic::warning("unused-definition", message).at_definition(name, None));
+    }
+}
+
 /// Checks that definitions are used, do not contain themselves and together are not too large.
 pub(super) fn check_use(
     checked: &Checked<'_>,
@@ -118,10 +144,7 @@ pub(super) fn check_use(
             queue.extend(uses(level));
         }
     }
-    for (definition, _) in definitions.all().iter().zip(&used).filter(|(_, used)| !**used) {
-        let message = format!("no node uses the definition `{}`", definition.name);
-        found.push(Diagnostic::warning("unused-definition", message).at_definition(&definition.name, None));
-    }
+    warn_of_unused(definitions, &used, found);
     let mut walk = Walk {
         checked,
         definitions,

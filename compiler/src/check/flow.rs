@@ -78,7 +78,7 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
             found.push(Diagnostic::error("composite-entry", message));
         }
         for spot in triggers().filter(|spot| !spot.starts_by(Start::Call)) {
-            let message = format!("`{}` starts no run inside a composite", spot.node.node_type);
+            let message = format!("`{}` can't start a run inside a composite", spot.node.node_type);
             found.push(
                 Diagnostic::warning("inner-trigger", message)
                     .at_node(&spot.node.id)
@@ -157,6 +157,16 @@ fn node_options(level: &Level<'_>, found: &mut Findings) {
             let message = format!("each can't be used on {kind}; put a ForEach around it instead");
             found.push(Diagnostic::error("option", message).at_node(&node.id));
         }
+        if node.once
+            && let Some(message) = no_once(spot)
+        {
+            found.push(Diagnostic::error("option", message).at_node(&node.id));
+        }
+        if node.always
+            && let Some(message) = no_always(spot)
+        {
+            found.push(Diagnostic::error("option", message).at_node(&node.id));
+        }
         if node.disabled {
             let message = if spot.is_trigger() {
                 "is disabled: no run starts here"
@@ -166,6 +176,29 @@ fn node_options(level: &Level<'_>, found: &mut Findings) {
             found.push(Diagnostic::warning("disabled", message).at_node(&node.id));
         }
     }
+}
+
+/// Why a node can't have `once`.
+fn no_once(spot: &Spot<'_>) -> Option<&'static str> {
+    match spot.role() {
+        Role::Trigger(_) => Some("once can't be used on a trigger: no list comes to it"),
+        Role::Merge { .. } => {
+            Some("once can't be used on a Merge, which joins all that comes; use it on the nodes before")
+        }
+        _ => None,
+    }
+}
+
+/// Why a node can't have `always`.
+fn no_always(spot: &Spot<'_>) -> Option<&'static str> {
+    if matches!(spot.kind, Kind::Unknown) {
+        return None;
+    }
+    if spot.is_trigger() {
+        return Some("always can't be used on a trigger: what starts a run always leaves it");
+    }
+    let errors = usize::from(spot.error_port().is_some());
+    (spot.outputs.len() <= errors).then_some("always can't be used on a node without an output")
 }
 
 /// Nodes that no trigger leads to.
@@ -338,7 +371,7 @@ fn whole_and_streamed(level: &Level<'_>, compared: &mut Compared, found: &mut Fi
         });
         if let Some(streamed) = streamed {
             let message = format!(
-                "a run may reach both this node and `{}`; what is streamed is the response then, and this one is not sent",
+                "a run may reach both this node and `{}`; then the response is what was streamed, and this one is not sent",
                 level.name(streamed)
             );
             found.push(Diagnostic::warning("responds-twice", message).at_node(level.name(whole)));

@@ -1,5 +1,5 @@
-//! Rules of OnForm's parameters that no schema can express: what each kind of field takes, and texts with a syntax of their
-//! own. Knows nothing about pages.
+//! Rules of forms (OnForm's parameters, and the `form` of WaitForCallback) that no schema can express: what each kind of field
+//! takes, and texts with a syntax of their own. Knows nothing about pages.
 
 use super::level::Spot;
 use super::webhook::{each, network};
@@ -66,6 +66,44 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     }
 }
 
+/// Checks a WaitForCallback node, if it asks by a form.
+pub(crate) fn check_step(spot: &Spot<'_>, found: &mut Findings) {
+    let given = &spot.node.parameters;
+    let Some(form) = given.get("form").filter(|form| !form.is_null()) else {
+        return;
+    };
+    let mut report = |diagnostic: Diagnostic, parameter: &str| {
+        found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
+    };
+    if given.get("page").is_some_and(|page| !page.is_null()) {
+        let message = "both `form` and `page` are given";
+        let help = "keep one of them and delete the other".to_owned();
+        report(
+            Diagnostic::error("parameter-conflict", message).with_help(help),
+            "page",
+        );
+    }
+    if form.as_str().is_some_and(|text| text.contains("{{")) {
+        let message = "must be written out: its fields are needed before the run and can't be an expression";
+        let help = "`title` and `description` in it may have expressions".to_owned();
+        report(Diagnostic::error("literal-only", message).with_help(help), "form");
+    }
+    let Some(form) = form.as_object() else {
+        return;
+    };
+    let bytes: usize = form.values().map(|value| value.to_string().len()).sum();
+    if bytes > BYTES_MAX {
+        let message = format!("the form has {bytes} bytes; {BYTES_MAX} are allowed");
+        report(Diagnostic::error("too-large", message), "form");
+        return;
+    }
+    if let Some(fields) = form.get("fields").and_then(Value::as_array) {
+        fields_of(fields, &mut |diagnostic: Diagnostic, parameter: &str| {
+            report(diagnostic, &format!("form.{parameter}"));
+        });
+    }
+}
+
 fn fields_of(fields: &[Value], report: &mut impl FnMut(Diagnostic, &str)) {
     if fields.is_empty() || fields.len() > FIELDS_MAX {
         let message = format!(
@@ -85,7 +123,7 @@ fn fields_of(fields: &[Value], report: &mut impl FnMut(Diagnostic, &str)) {
                 let message = format!("`{name}` is not a name: use a letter, then letters, digits and `_`");
                 report(Diagnostic::error("field-name", message), "name");
             } else if !names.insert(name) {
-                let message = format!("the name `{name}` is there twice");
+                let message = format!("the name `{name}` is used twice");
                 report(Diagnostic::error("field-name", message), "name");
             }
         }
@@ -117,8 +155,8 @@ fn one(field: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
     }
     each(field, "accept", report, |accepted| {
         (!is_file_kind(accepted)).then(|| {
-            let message = format!("`{accepted}` is neither an ending nor a type of files");
-            let help = "write an ending such as `.pdf`, or a type such as `image/png` or `image/*`";
+            let message = format!("`{accepted}` is neither a file extension nor a media type");
+            let help = "write an extension such as `.pdf`, or a media type such as `image/png` or `image/*`";
             Diagnostic::error("file-type", message).with_help(help.to_owned())
         })
     });
@@ -152,7 +190,7 @@ fn options(field: &Map<String, Value>, kind: &str, report: &mut impl FnMut(Diagn
             trimmed if trimmed != value => Some(format!(
                 "the value `{value}` begins or ends with a space, which answers don't keep"
             )),
-            _ if !values.insert(value) => Some(format!("the value `{value}` is there twice")),
+            _ if !values.insert(value) => Some(format!("the value `{value}` is used twice")),
             _ => None,
         };
         if let Some(problem) = problem {
@@ -226,8 +264,7 @@ fn pattern(text: &str) -> Option<String> {
     let problem = problem(text).or_else(|| problem(&format!("^(?:{text})$")))?;
     Some(match problem {
         regex::Error::CompiledTooBig(_) => {
-            "the expression stands for too much: repeat less, or use smaller classes such as `[0-9]`"
-                .to_owned()
+            "the expression is too complex: repeat less, or use smaller classes such as `[0-9]`".to_owned()
         }
         other => {
             let text = other.to_string();

@@ -64,7 +64,8 @@ fn choice(spot: &Spot<'_>, port: usize) -> Option<usize> {
         _ => false,
     };
     match spot.error_port() {
-        _ if one_of_all => Some(port),
+        // With `always` something leaves by the first port as well.
+        _ if one_of_all && !spot.node.always => Some(port),
         Some(error_port) => Some(usize::from(port == error_port)),
         None => None,
     }

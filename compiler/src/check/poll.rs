@@ -26,7 +26,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
         return;
     }
     if let Some(url) = text(given, "url").filter(|url| !is_address(url, is_given(given, "connection"))) {
-        let message = format!("`{url}` is not an address to ask");
+        let message = format!("`{url}` is not an address that can be polled");
         let help = "write all of it, with http:// or https://; with a connection that has a `baseUrl`, a path below it \
                     will do";
         report(

@@ -10,7 +10,7 @@ use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
 use crate::options::Options;
-use heddle_catalogue::{Role, Start};
+use heddle_catalogue::{Role, Start, WAIT_FOR_CALLBACK};
 use heddle_contract::plan::OnError;
 
 /// Checks a graph on one level: the main one, or that within a definition.
@@ -55,6 +55,9 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
             Kind::Standard(node_type) => {
                 arguments = parameters.fields(given, node_type.parameters, "", 0);
                 single::check(spot, found);
+                if node_type.name == WAIT_FOR_CALLBACK.name {
+                    form::check_step(spot, found);
+                }
                 match spot.role() {
                     _ if inner => {}
                     Role::Trigger(Start::Webhook) => webhook::check(spot, found),

@@ -98,7 +98,7 @@ pub fn cron_problem(cron: &str) -> Option<CronProblem> {
             span: start..start + bad.len(),
         })
     });
-    let never = || whole("never fires: no such month has such a day".to_owned());
+    let never = || whole("never fires: none of these months has such a day".to_owned());
     wrong.or_else(|| never_comes(cron).then(never))
 }
 

@@ -127,7 +127,7 @@ fn path(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
     let mut names = HashSet::new();
     let problem = segments.iter().find_map(|segment| match segment.strip_prefix(':') {
         Some(name) if !is_name(name) => Some(format!("`:{name}` is not a name: use letters, digits and `_`")),
-        Some(name) if !names.insert(name) => Some(format!("the name `:{name}` is there twice")),
+        Some(name) if !names.insert(name) => Some(format!("the name `:{name}` is used twice")),
         None if segments.len() > 1 && segment.is_empty() => Some("two `/` have nothing between them".to_owned()),
         None if !segment.bytes().all(is_unreserved) => Some(format!(
             "`{segment}` has characters that an address can't have as they are: use letters, digits and `-._~`"
@@ -174,7 +174,7 @@ fn unauthenticated(given: &Map<String, Value>) -> Diagnostic {
         given => format!(", besides {}", list(given.iter().copied())),
     };
     let message = format!(
-        "anyone who knows this webhook's address can start runs: that nobody can guess it is all that protects it{besides}"
+        "anyone who knows this webhook's address can start runs: its only protection is that nobody can guess it{besides}"
     );
     Diagnostic::warning("unauthenticated-webhook", message).with_help(
         "if the sender can sign, or send a token, choose that `scheme`; else keep the address secret, and let the pattern \

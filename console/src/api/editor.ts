@@ -40,12 +40,15 @@ async function tagged<T extends object>(
 
 /** The caller's draft; null if there is none. */
 export async function getDraft(id: string): Promise<Tagged<Schemas['Draft']> | null> {
-  try {
-    return await tagged(api.GET('/api/patterns/{id}/draft', at(id)));
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return null;
+  // Without `optional` no draft is an error, which browsers report in their consoles.
+  const params = { path: { id }, query: { optional: true } };
+  const reply = api.GET('/api/patterns/{id}/draft', { params });
+  const draft = await answer(reply).catch((error: unknown) => {
+    // A server of the version before, while several are being replaced, knows no `optional`.
+    if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
-  }
+  });
+  return draft ? { ...draft, tag: (await reply).response.headers.get('etag') ?? '' } : null;
 }
 
 /** Stores a draft in place of the one with this tag, or where there is none: 409 if there is another by now. */
@@ -91,7 +94,13 @@ export const leavePresence = (id: string, tab: string): Promise<unknown> =>
 export const renamePattern = (id: string, name: string): Promise<Schemas['Updated']> =>
   answer(api.PUT('/api/patterns/{id}', { ...at(id), body: { name } }));
 
-interface DeployWish {
+/** What people say to what the environment's rules find. */
+export interface Said {
+  acknowledgeDifferences: boolean;
+  approveRights: boolean;
+}
+
+interface DeployWish extends Said {
   version: number;
   environmentId: string;
   trace: boolean;
@@ -104,7 +113,7 @@ interface DeployWish {
  */
 export const deployPattern = (
   id: string,
-  { version, environmentId, trace, requireTests }: DeployWish,
+  { version, environmentId, trace, requireTests, acknowledgeDifferences, approveRights }: DeployWish,
 ): Promise<Schemas['Deployed']> =>
   // Only a dry run answers otherwise.
   unwrap(
@@ -115,6 +124,8 @@ export const deployPattern = (
         versionNumber: version,
         trace,
         requireTests,
+        acknowledgeDifferences,
+        approveRights,
         ...(environmentId && { environmentId, move: false }),
       },
     }),
@@ -146,9 +157,13 @@ export const webhooksOnceDeployed = async (
 };
 
 /** Deploys to an environment exactly what a deployment has, unless something is missing there. */
-export const promote = (deployment: string, environmentId: string): Promise<Schemas['Deployed']> =>
+export const promote = (
+  deployment: string,
+  environmentId: string,
+  said: Said,
+): Promise<Schemas['Deployed']> =>
   unwrap(
-    api.POST('/api/deployments/{id}/promote', { ...at(deployment), body: { environmentId } }),
+    api.POST('/api/deployments/{id}/promote', { ...at(deployment), body: { environmentId, ...said } }),
   ) as Promise<Schemas['Deployed']>;
 
 export const validate = (drawing: Drawing, signal: AbortSignal): Promise<Validation> =>

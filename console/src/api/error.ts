@@ -16,19 +16,31 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
   }
+
+  /** All details in their order: several of them may be about one field. */
+  get details(): readonly Detail[] {
+    return bodyOf(this.body).error?.details ?? [];
+  }
+}
+
+interface Detail {
+  path?: string;
+  message?: string;
 }
 
 interface Body {
-  error?: { code?: string; message?: string; details?: { path?: string; message?: string }[] };
+  error?: { code?: string; message?: string; details?: Detail[] };
   errors?: { message?: string }[];
 }
+
+const bodyOf = (body: unknown): Body => (typeof body === 'object' && body !== null ? body : {});
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** The error that an answer describes. */
 export function errorOf(response: Response, body: unknown): ApiError {
   const requestId = response.headers.get('x-request-id') ?? '';
-  const { error, errors } = (typeof body === 'object' && body !== null ? body : {}) as Body;
+  const { error, errors } = bodyOf(body);
   const details = error?.details ?? [];
   const fields = Object.fromEntries(details.map((detail) => [detail.path ?? '', detail.message ?? '']));
   const found = error?.message ?? errors?.map((each) => each.message).join(' ');

@@ -16,7 +16,7 @@ export async function translateN8n(workflow: object): Promise<Translated> {
     api.POST('/api/patterns/import/n8n', { body: { workflows, dryRun: true } }),
   );
   const [pattern] = patterns;
-  if (!pattern) throw new Error('There is no workflow of n8n in the clipboard.');
+  if (!pattern) throw new Error('There is no n8n workflow in the clipboard.');
   return noted(pattern);
 }
 

@@ -33,13 +33,14 @@ export async function componentFile(
   const bytes = new Uint8Array(await file.arrayBuffer());
   // The binary format begins with these, in a component too.
   if (bytes.length < 8 || String.fromCharCode(...bytes.subarray(0, 4)) !== '\0asm') {
-    refuse(`“${file.name}” is no WebAssembly file.`);
+    refuse(`“${file.name}” is not a WebAssembly file.`);
     return undefined;
   }
   return { content: base64(bytes), name: typeName(file.name) };
 }
 
-function chosenFile(accept: string): Promise<File | undefined> {
+/** A file that the user chooses; undefined if they choose none. */
+export function chosenFile(accept: string): Promise<File | undefined> {
   const input = document.createElement('input');
   Object.assign(input, { type: 'file', accept });
   return new Promise((resolve) => {

@@ -20,7 +20,7 @@
  * (graph/commands.ts) lists what can be done, for a command menu; `session.reveal('checkout/pay')` brings a node into
  * view, opens its composite if need be, and selects it; `session.ask({kind: 'palette'})` opens the palette.
  */
-export { componentFile } from './add';
+export { chosenFile, componentFile } from './add';
 export { default as Editor } from './Editor.svelte';
 export type { Viewport } from './cells';
 export { iconOf, kindOf, type Kind } from './icons';

@@ -222,7 +222,8 @@ function nodeView(
 
 /** A node that is called as its type says so once. */
 function typeLineOf(node: GraphNode, name: string, typeName: string): string {
-  if (node.data?.each) return `${typeName}, each`;
+  const set = (['each', 'once', 'always'] as const).filter((option) => node.data?.[option] === true);
+  if (set.length > 0) return [typeName, ...set].join(', ');
   return name === typeName ? '' : typeName;
 }
 

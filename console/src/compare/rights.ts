@@ -5,7 +5,7 @@ import type { Doc } from '$/graph/model';
 import { mapTexts } from '$/graph/references';
 import { expressionsIn, literalValue } from '$/graph/tokens';
 
-export type Kind = 'host' | 'connection' | 'secret' | 'variable' | 'pattern' | 'effect';
+export type Kind = 'host' | 'connection' | 'secret' | 'variable' | 'pattern' | 'effect' | 'javascript';
 
 export interface Right {
   kind: Kind;
@@ -16,7 +16,15 @@ export interface RightChange extends Right {
   change: 'added' | 'removed' | 'same';
 }
 
-const KINDS: readonly Kind[] = ['host', 'connection', 'secret', 'variable', 'pattern', 'effect'];
+const KINDS: readonly Kind[] = [
+  'host',
+  'connection',
+  'secret',
+  'variable',
+  'pattern',
+  'effect',
+  'javascript',
+];
 
 /** The rights of a graph, with the variables that its expressions name. */
 export function rightsOf(rights: Schemas['NeededRights'] | null | undefined, doc: Doc): Right[] {
@@ -28,8 +36,24 @@ export function rightsOf(rights: Schemas['NeededRights'] | null | undefined, doc
     ...all('variable', variablesOf(doc)),
     ...all('pattern', rights?.patterns ?? []),
     ...all('effect', rights?.effects ?? []),
+    ...(rights?.javascript ? [JAVASCRIPT] : []),
   ];
 }
+
+const JAVASCRIPT: Right = { kind: 'javascript', name: '' };
+
+/** A right as refusals list it, such as `host: api.example.com`. */
+export function listedRight(text: string): Right {
+  const [kind = '', name] = text.split(/: (.*)/s);
+  const known = KINDS.find((each) => each === kind);
+  return known && name !== undefined ? { kind: known, name } : JAVASCRIPT;
+}
+
+/** What a version could reach and the other one could not. All variables of an environment can be read: they are no right. */
+export const addedRights = (changes: readonly RightChange[]): Right[] =>
+  changes
+    .filter(({ kind, change }) => change === 'added' && kind !== 'variable')
+    .map(({ kind, name }) => ({ kind, name }));
 
 /** What is new, then what is gone, then what stays; each by kind. */
 export function diffRights(before: readonly Right[], after: readonly Right[]): RightChange[] {
@@ -71,6 +95,7 @@ const EFFECTS: Readonly<Record<string, string>> = {
 /** For example `requests to api.example.com`. */
 export function rightText({ kind, name }: Right): string {
   if (kind === 'effect') return EFFECTS[name] ?? name;
+  if (kind === 'javascript') return 'execute JavaScript';
   const any = name === '*';
   switch (kind) {
     case 'host':

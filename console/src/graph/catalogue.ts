@@ -88,6 +88,8 @@ export function sendsSeveral(catalogue: Catalogue, node: GraphNode, ports: NodeP
   if (ports.outputs.filter(({ name }) => name !== ERROR_PORT).length <= 1) return false;
   const type = catalogue.byName.get(node.type);
   if (type?.sends !== 'one') return true;
+  // Something leaves by the first port then as well.
+  if (node.data?.always === true) return true;
   const several = type.sendsSeveralIf && node.data?.parameters?.[type.sendsSeveralIf];
   return several !== undefined && several !== '' && several !== false;
 }

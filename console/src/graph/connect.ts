@@ -44,7 +44,7 @@ export function refusal(
   const graph = graphOf(doc, definition);
   const { nodes } = indexOf(graph);
   const [source, target] = [nodes.get(ends.source), nodes.get(ends.target)];
-  if (!source || !target) return { code: 'unknown-node', message: 'This node is not there any more.' };
+  if (!source || !target) return { code: 'unknown-node', message: 'This node no longer exists.' };
   const names = { source: nodeName(source), target: nodeName(target) };
   if (isTrigger(catalogue, target.type)) {
     return { code: 'edge-into-trigger', message: `A run starts at ${names.target}: nothing can lead there.` };

@@ -37,6 +37,9 @@ export interface Graph {
 
 export interface Settings {
   readonly timeoutMs?: number;
+  /** In MiB. */
+  readonly memoryMb?: number;
+  readonly computeSeconds?: number;
   readonly retry?: Retry;
   readonly errorPatternId?: string;
   readonly expressions?: 'strict' | 'lenient';
@@ -71,6 +74,10 @@ export interface NodeData {
   readonly retry?: Retry;
   readonly timeoutMs?: number;
   readonly each?: boolean;
+  /** Of a list that comes, only the first item counts. */
+  readonly once?: boolean;
+  /** One empty item leaves rather than none. */
+  readonly always?: boolean;
   readonly concurrency?: number;
   readonly disabled?: boolean;
   readonly notes?: string;

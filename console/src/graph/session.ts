@@ -271,7 +271,7 @@ export class Session {
     try {
       const clip = readClip((await this.translate?.(workflow)) ?? '');
       if (clip) this.pasteClip(clip, at);
-      else this.refuse('There is nothing in this workflow of n8n.');
+      else this.refuse('This n8n workflow is empty.');
     } catch (error) {
       this.refuse(error instanceof Error ? error.message : String(error));
     }
@@ -307,7 +307,7 @@ export class Session {
   pinAll(): void {
     const edit = pinEdit(this.document.doc, this.given?.() ?? []);
     if (edit) this.dispatch(edit);
-    else this.say('Everything that this run can be pinned to is pinned.');
+    else this.say('Every node that this run has a value for is pinned.');
   }
 
   unpinAll(): void {

@@ -109,3 +109,11 @@ export function isExcerpt(value: unknown): value is Excerpt {
     Object.keys(value).every((name) => ['truncated', 'bytes', 'excerpt'].includes(name))
   );
 }
+
+/** A stored run's output. The mark of one that was cut is named otherwise there than in traces. */
+export function outputOf(stored: unknown): unknown {
+  if (typeof stored !== 'object' || stored === null) return stored ?? null;
+  const { $truncated, bytes, excerpt } = stored as Record<string, unknown>;
+  if ($truncated !== true || typeof bytes !== 'number') return stored;
+  return { truncated: true, bytes, ...(typeof excerpt === 'string' && { excerpt }) } satisfies Excerpt;
+}

@@ -12,7 +12,8 @@ export interface Arrived {
 
 /**
  * The input of an execution: the newest output of each node before it, in the same iteration or one around it. As the
- * compiler has it: an object by port when several ports are wired, an array when several values end at one port.
+ * compiler has it: an object by port when several ports are wired, an array when several values end at one port. With
+ * `once`, a list ends after its first item.
  */
 export function inputOf(
   catalogue: Catalogue,
@@ -41,7 +42,11 @@ export function inputOf(
   }
   const filled = [...byPort].filter(([, values]) => values.length > 0);
   if (filled.length === 0) return { known: false, value: undefined };
-  const joined = filled.map(([port, values]) => [port, values.length === 1 ? values[0] : values] as const);
+  const joined = filled.map(([port, values]) => {
+    const value = values.length === 1 ? values[0] : values;
+    const isCut = node.data?.once === true && Array.isArray(value);
+    return [port, isCut ? (value as unknown[]).slice(0, 1) : value] as const;
+  });
   if (byPort.size === 1) return { known: true, value: joined[0]?.[1] };
   return { known: true, value: Object.fromEntries(joined) };
 }

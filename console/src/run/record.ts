@@ -1,7 +1,15 @@
 /** A run as it is known so far: from the stream's events, or from what was stored. Immutable. */
 
 import { makeTrace, type Trace, type TraceEntry } from '../graph/trace';
-import type { EffectEvent, LogLine, NodeEvent, RunError, TestEvent, TestResult } from './events';
+import {
+  type EffectEvent,
+  type LogLine,
+  type NodeEvent,
+  outputOf,
+  type RunError,
+  type TestEvent,
+  type TestResult,
+} from './events';
 
 export type RunStatus = 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
 
@@ -174,7 +182,7 @@ export function recordOf(run: StoredRun): RunRecord {
       state: status === 'running' && !entry.port && !entry.error ? 'waiting' : 'ended',
     })),
     logs: run.logOutput ?? [],
-    output: run.output ?? null,
+    output: outputOf(run.output),
     error: run.error ?? null,
     durationMs: run.durationMs ?? 0,
     fuelUsed: run.fuelUsed ?? 0,

@@ -97,7 +97,7 @@ test('a draft of an older version shows its conflicts, and undoing takes the joi
   await expect(page.getByText('In 1 place they differ.')).toBeVisible();
   await page.getByRole('button', { name: /^Conflicts/ }).click();
   const list = page.getByRole('region', { name: 'Conflicts' });
-  await expect(list.getByText('Version 2 was saved meanwhile, and differs in 1 place')).toBeVisible();
+  await expect(list.getByText('Version 2 was saved in the meantime, and differs in 1 place')).toBeVisible();
   await accessible(page);
   await expect(page.locator('.card')).toHaveCount(3);
   await list.getByRole('button', { name: 'Take theirs' }).click();

@@ -3,6 +3,9 @@ import { call, deployOrders } from './api';
 import { accessible, expect, test } from './fixtures';
 
 test('a graph is drawn, tested, saved and deployed', async ({ page, account }) => {
+  // Also answers such as 404, which the other tests leave aside.
+  const reported: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && reported.push(message.text()));
   await page.goto(`/w/${account.workspace}/patterns`);
   await page.getByRole('button', { name: 'New pattern' }).first().click();
   await page.getByRole('dialog').getByLabel('Name').fill('Greeting');
@@ -18,6 +21,7 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
   await page.keyboard.type('return');
   await page.keyboard.press('Enter');
   await expect(page.getByText('Draft on the server')).toBeVisible();
+  expect(reported, 'what a new pattern leaves in the console of the browser').toEqual([]);
 
   await page.getByRole('button', { name: 'Test', exact: true }).first().click();
   await page.getByRole('button', { name: 'Run', exact: true }).click();

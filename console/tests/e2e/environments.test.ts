@@ -1,6 +1,10 @@
 import { call, deployOrders, ORDER, send } from './api';
 import { accessible, expect, test } from './fixtures';
 
+interface Node {
+  id: string;
+  data: { parameters: Record<string, unknown> };
+}
 interface Listed {
   data: { environmentName: string; versionNumber: number; status: string }[];
 }
@@ -62,4 +66,58 @@ test('runs are listed by environment, with the environment of each', async ({ pa
   await expect(page.getByText('No run matches')).toBeVisible();
   await page.getByRole('button', { name: 'Show all runs' }).click();
   await expect(page.getByRole('row').nth(1)).toContainText('production');
+});
+
+test('an environment’s rule refuses a version, and confirming the differences deploys it', async ({
+  page,
+  account,
+}) => {
+  await page.goto(`/w/${account.workspace}`);
+  const orders = await deployOrders(page);
+  await send(orders, ORDER);
+  await page.goto(`/w/${account.workspace}/runs`);
+  await expect(page.getByRole('row').filter({ hasText: 'Succeeded' })).toHaveCount(1);
+
+  const environments = `/api/workspaces/${account.workspace}/environments`;
+  const [production] = (await call<{ data: { id: string }[] }>(page, 'GET', environments)).data;
+  await page.goto(`/w/${account.workspace}/environments/${production?.id}`);
+  await page.getByLabel('Tests must pass').check();
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await expect(page.getByText('Stored the rules.')).toBeVisible();
+  await accessible(page);
+  const rules = `${environments}/${production?.id}/rules`;
+  expect(await call(page, 'GET', rules)).toMatchObject({
+    data: { requireTests: true, requireReplay: false, requireApproval: false },
+  });
+
+  const path = `/api/patterns/${orders.pattern}`;
+  const { graphData, versionNumber } = await call<{
+    graphData: { nodes: Node[]; edges: unknown[] };
+    versionNumber: number;
+  }>(page, 'GET', path);
+  const europe = graphData.nodes.find(({ id }) => id === 'europe');
+  if (!europe) throw new Error('The example has no node for Europe.');
+  europe.data.parameters = { fields: { 'route.warehouse': 'LGG', 'route.days': 4 } };
+  await call(page, 'PUT', path, { versionNumber, nodeDefinitions: {}, graphData });
+
+  // It is required only once the sheet is open: the server refuses, and the sheet says what to do.
+  await page.goto(`/w/${account.workspace}/patterns/${orders.pattern}`);
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+  const sheet = page.getByRole('dialog');
+  const deploy = sheet.getByRole('button', { name: 'Deploy', exact: true });
+  await expect(deploy).toBeEnabled();
+  await call(page, 'PUT', rules, { requireReplay: true });
+  await deploy.click();
+  await expect(sheet.getByRole('alert')).toContainText('recorded events are not treated as before');
+  await expect(sheet.getByText('Confirm that the differences are wanted.')).toBeVisible();
+  await expect(deploy).toBeDisabled();
+  const events = sheet.getByRole('list', { name: 'Events that are not treated alike' });
+  await events.getByText('different').click();
+  await expect(events).toContainText('route.days: 3 → 4');
+  await accessible(page);
+
+  await sheet.getByLabel('These differences are wanted').check();
+  await deploy.click();
+  await expect(page.getByText('Version 2 is deployed.')).toBeVisible();
+  await expect(sheet).toBeHidden();
 });

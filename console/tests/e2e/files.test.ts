@@ -4,7 +4,7 @@ import { accessible, expect, test } from './fixtures';
 test('a file is uploaded, downloaded and deleted', async ({ page, account }) => {
   await page.goto(`/w/${account.workspace}/settings`);
   await page.getByRole('link', { name: 'Show files' }).click();
-  await expect(page.getByText('There are no files')).toBeVisible();
+  await expect(page.getByText('No files yet')).toBeVisible();
   await page.locator('input[type=file]').setInputFiles({
     name: 'prices of March.csv',
     mimeType: 'text/csv',
@@ -22,5 +22,5 @@ test('a file is uploaded, downloaded and deleted', async ({ page, account }) => 
   await page.getByRole('button', { name: 'Actions for prices of March.csv' }).click();
   await page.getByRole('menuitem', { name: 'Delete…' }).click();
   await page.getByRole('button', { name: 'Delete file' }).click();
-  await expect(page.getByText('There are no files')).toBeVisible();
+  await expect(page.getByText('No files yet')).toBeVisible();
 });

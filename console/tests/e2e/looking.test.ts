@@ -18,6 +18,16 @@ test('a node of a run shows what came, what left and how long it took', async ({
   await expect(details.getByText('Input').first()).toBeVisible();
   await accessible(page);
 
+  // A value is copied by the key that copies everything else.
+  await details.getByRole('tree', { name: 'Output of The order' }).focus();
+  const copied = await details.getByRole('tree', { name: 'Output of The order' }).evaluate((tree) => {
+    const clipboardData = new DataTransfer();
+    tree.dispatchEvent(new ClipboardEvent('copy', { clipboardData, bubbles: true, cancelable: true }));
+    return clipboardData.getData('text/plain');
+  });
+  expect(JSON.parse(copied)).toEqual(ORDER.order);
+  await expect(details.getByRole('button', { name: 'Copy the output' })).toBeVisible();
+
   await page.locator('.card', { hasText: 'Where to?' }).click();
   await expect(details).toContainText('Where to?');
 });

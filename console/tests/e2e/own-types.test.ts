@@ -121,7 +121,7 @@ test('a component is a node once its file is chosen, and says where it may go', 
     mimeType: 'application/wasm',
     buffer: Buffer.from('no component'),
   });
-  await expect(page.getByText('“none.wasm” is no WebAssembly file.')).toBeVisible();
+  await expect(page.getByText('“none.wasm” is not a WebAssembly file.')).toBeVisible();
 
   await page.getByRole('button', { name: 'Add the next node' }).click();
   await page.keyboard.type('wasm');

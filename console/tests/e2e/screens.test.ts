@@ -265,3 +265,26 @@ test('filters of runs are saved as a view, which survives a reload, and removed'
   await page.getByRole('menuitem', { name: 'Remove “Out of stock”' }).click();
   await expect(page.getByRole('button', { name: 'Views' })).toBeVisible();
 });
+
+test('several runs are selected by keyboard, and retried together', async ({ page, account }) => {
+  await page.goto(`/w/${account.workspace}`);
+  const orders = await deployOrders(page);
+  await send(orders, { order: null });
+  await send(orders, { order: null });
+  await page.goto(`/w/${account.workspace}/runs`);
+  const table = page.getByRole('table', { name: 'Runs' });
+  await expect(table.getByText('Failed', { exact: true })).toHaveCount(2);
+  await table.locator('[data-row="0"]').focus();
+  await page.keyboard.press('x');
+  await page.keyboard.press('j');
+  await expect(table.locator('[data-row="1"]')).toBeFocused();
+  await page.keyboard.press('x');
+  const selected = page.getByRole('group', { name: 'Selected runs' });
+  await expect(selected).toContainText('2 selected');
+  await expect(table.getByRole('checkbox', { checked: true })).toHaveCount(2);
+  await accessible(page);
+  await selected.getByRole('button', { name: 'Retry' }).click();
+  await expect(page.getByText('Retried 2 runs.').first()).toBeVisible();
+  await expect(selected).toBeHidden();
+  await expect(table.locator('[data-row]')).toHaveCount(4);
+});

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answer, api, ApiError, onChange, unwrap, useWorkspace } from '$/api/client';
+import { getDraft } from '$/api/editor';
 
 /** What the server answers to the next requests, and what it was asked. */
 function server(...replies: (Response | Error)[]): Request[] {
@@ -56,6 +57,12 @@ describe('the client', () => {
       message: '`name` is missing.',
       fields: { name: 'is missing' },
     });
+  });
+  it('asks for a draft that need not be there', async () => {
+    const asked = server(new Response(null, { status: 204 }), json(200, { baseVersion: 3 }, { etag: '"a"' }));
+    expect(await getDraft('p1')).toBeNull();
+    expect(await getDraft('p1')).toMatchObject({ baseVersion: 3, tag: '"a"' });
+    expect(asked[0]?.url).toMatch(/\/api\/patterns\/p1\/draft\?optional=true$/);
   });
   it('gives the request’s id where the server failed', async () => {
     server(

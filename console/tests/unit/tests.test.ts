@@ -5,7 +5,14 @@ import { withEvents, newRecord } from '$/run/record';
 import { accepted, allAccepted, brief, rowsOf } from '$/screens/tests/differences';
 import { caseOf } from '$/screens/tests/keep';
 import { inEveryElement, pathOf, stepsOf, valueAt } from '$/screens/tests/paths';
-import { checkedOf, madeText, tallyText } from '$/screens/tests/words';
+import {
+  checkedOf,
+  differenceText,
+  madeText,
+  replayText,
+  tallyText,
+  unansweredText,
+} from '$/screens/tests/words';
 
 describe('paths', () => {
   it('are read as they are written', () => {
@@ -105,6 +112,22 @@ describe('words', () => {
     expect(tallyText({ passed: 3, failed: 0, errored: 0 })).toBe('All 3 tests pass');
     expect(tallyText({ passed: 2, failed: 1, errored: 0 })).toBe('1 of 3 tests does not pass');
     expect(tallyText({ passed: 0, failed: 1, errored: 1 })).toBe('2 of 2 tests do not pass');
+  });
+  it('say what another version did with recorded events', () => {
+    const counts = { same: 0, different: 0, unanswered: 0, skipped: 0 };
+    expect(replayText(counts)).toBe('No events to compare');
+    expect(replayText({ ...counts, same: 1 })).toBe('Does the same with 1 recorded event');
+    expect(replayText({ ...counts, same: 4, skipped: 2 })).toBe(
+      'Does the same with 4 recorded events, 2 can’t be replayed',
+    );
+    expect(replayText({ ...counts, same: 4, different: 1, unanswered: 1 })).toBe(
+      'Differs with 2 of 6 recorded events, with 1 it asks for what no journal has',
+    );
+    expect(differenceText({ path: 'output.n', kind: 'missing', expected: 6 })).toBe('output.n: 6 → nothing');
+    const nameOf = (id: string) => `“${id}”`;
+    expect(unansweredText({ nodeId: 'ask', kind: 'http', reason: 'changed' }, nameOf)).toBe(
+      '“ask” has the effect http, with another request than in the run: no journal has an answer.',
+    );
   });
   it('say what is known of a version', () => {
     const listed = (status: string | null, versionNumber = 2) =>

@@ -1,5 +1,6 @@
-//! Targets that build what they check from the bytes of the input: graphs, modules, values.
+//! Targets that build what they check from the bytes of the input: archives, graphs, modules, values.
 
+mod archives;
 mod graph;
 mod module;
 mod values;
@@ -8,6 +9,7 @@ use crate::targets::Check;
 
 /// All of them, by name.
 pub const ALL: &[(&str, Check)] = &[
+    ("archives", archives::check),
     ("graph", graph::check),
     ("module", module::check),
     ("values", values::check),

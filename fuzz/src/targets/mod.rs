@@ -9,6 +9,8 @@ pub mod event;
 pub mod executor;
 pub mod expression;
 pub mod import_n8n;
+pub mod import_node_red;
+pub mod import_openapi;
 pub mod json;
 pub mod keys;
 pub mod mail;
@@ -30,6 +32,8 @@ pub const ALL: &[(&str, Check)] = &[
     ("executor", executor::check),
     ("expression", expression::check),
     ("import_n8n", import_n8n::check),
+    ("import_node_red", import_node_red::check),
+    ("import_openapi", import_openapi::check),
     ("json", json::check),
     ("keys", keys::check),
     ("mail", mail::check),

@@ -75,7 +75,7 @@ pub(super) fn open_ai(scene: &Scene<'_>) -> Translation {
     let tools = !scene.parts(|_| true).is_empty();
     if !is_message || tools {
         return Translation::stub(
-            "only messages without tools are taken over, not files, images and assistants",
+            "only messages without tools are imported, not files, images and assistants",
         );
     }
     let as_json = node.flag(&["jsonOutput"], false);
@@ -98,7 +98,7 @@ pub(super) fn old_open_ai(scene: &Scene<'_>) -> Translation {
     let chat = node.choice(&["resource"], "text") == "chat";
     let complete = node.choice(&["operation"], "complete") == "complete";
     if !complete || node.choice(&["resource"], "text") == "image" {
-        return Translation::stub("only completions are taken over");
+        return Translation::stub("only completions are imported");
     }
     let (messages, answer) = match chat {
         true => (
@@ -209,7 +209,7 @@ fn by_model(scene: &Scene<'_>, mut messages: Vec<Value>, answer: &str, old_name:
     .differs_if(
         parsed,
         "parser",
-        "the answer must be JSON by itself: give `jsonSchema` for what the parser asked for",
+        "the answer must be plain JSON: give the parser's schema as `jsonSchema`",
     )
     .differs_if(
         service.kind != "lmChatOpenAi",

@@ -275,7 +275,7 @@ fn old_date_time(scene: &Scene<'_>) -> Translation {
     };
     field(name, source, true).differs(
         "format",
-        "formats are Luxon's, not Moment's: years and days are adapted, all else is as it was",
+        "formats are Luxon's, not Moment's: years and days are adapted, everything else is unchanged",
     )
 }
 

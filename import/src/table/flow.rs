@@ -241,7 +241,7 @@ fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
     let several = node.list(&["mergeByFields", "values"]).len() > 1
         || node.text(&["fieldsToMatchString"]).contains(',');
     if left.is_empty() || right.is_empty() || left.starts_with('=') || right.starts_with('=') || several {
-        return Translation::stub("the fields to match are none, several or computed");
+        return Translation::stub("there are no fields to match, several, or computed ones");
     }
     let kind = match node.choice(&["joinMode"], if old { "enrichInput1" } else { "keepMatches" }) {
         "keepMatches" => "inner",
@@ -289,7 +289,7 @@ pub(super) fn wait(scene: &Scene<'_>) -> Translation {
             "callback",
             "the run waits for a POST to `$run.callbackUrl`, and goes on with that request",
         ),
-        "form" => Translation::stub("there are no forms to wait for"),
+        "form" => Translation::stub("draw its form as a WaitForCallback with `form`"),
         "specificTime" => Translation::whole("Wait", json!({"until": scene.of(&["dateTime"])})),
         _ => duration(scene),
     }

@@ -2,8 +2,10 @@
 
 mod call;
 mod forms;
+mod objects;
 mod rows;
 
+pub(super) use self::call::identifier;
 use self::call::{Call, Refused};
 use crate::built::Translation;
 use crate::operations::{Known, find};
@@ -40,6 +42,7 @@ pub(super) fn translate(scene: &Scene<'_>) -> Translation {
         parameters: Map::new(),
         used: Vec::new(),
         remarks: Vec::new(),
+        node_type: None,
     };
     for (ours, theirs) in known.fields {
         call.take(ours, theirs);
@@ -69,7 +72,11 @@ fn special(known: &Known, call: &mut Call<'_, '_>) -> Result<(), Refused> {
             forms::file("file", call);
             Ok(())
         }
-        kind if kind.starts_with("Gmail") => forms::mail(call),
+        "GmailSendMessage" | "GmailCreateDraft" | "GmailListMessages" | "GmailModifyLabels" => {
+            forms::mail(call)
+        }
+        "SlackCreateChannel" => objects::visibility("channelVisibility", ("private", true.into()), call),
+        kind @ ("SlackInviteToChannel" | "SlackOpenConversation") => objects::people(kind, call),
         kind if kind.starts_with("Telegram") || kind.starts_with("Slack") => forms::chat(kind, call),
         "GitHubCreateIssue" => {
             forms::labels(call);
@@ -96,15 +103,15 @@ fn special(known: &Known, call: &mut Call<'_, '_>) -> Result<(), Refused> {
             Ok(())
         }
         "WhatsAppSendMessage" if call.node().choice(&["messageType"], "text") != "text" => {
-            Err("only texts are taken over: use an HttpRequest for media")
+            Err("only text is imported: use an HttpRequest for media")
         }
         "DiscordSendMessage" if !call.node().parameter(&["webhookUri"]).is_null() => {
-            Err("a webhook of Discord's has no connection: use an HttpRequest")
+            Err("a Discord webhook has no connection: use an HttpRequest")
         }
         "DiscordSendMessage" if call.node().choice(&["sendTo"], "channel") != "channel" => {
             Err("messages to people need a channel first: use an HttpRequest")
         }
-        _ => Ok(()),
+        kind => objects::special(kind, call),
     }
 }
 
@@ -115,10 +122,12 @@ fn limits(known: &Known, call: &mut Call<'_, '_>) {
     }
     let (size, largest) = match known.node_type {
         "AirtableSearchRecords" => ("pageSize", 100),
-        "GmailListMessages" => ("pageSize", 500),
+        "GmailListMessages" | "GmailListThreads" | "PipedriveListPersons" => ("pageSize", 500),
         "GoogleCalendarListEvents" => ("pageSize", 2_500),
-        "GoogleDriveSearchFiles" | "SlackListChannels" => ("pageSize", 1_000),
-        "SlackListMessages" => ("pageSize", 999),
+        "GoogleDriveSearchFiles" | "SlackListChannels" | "SlackListUsers" => ("pageSize", 1_000),
+        "SlackListMessages" | "SlackListReplies" => ("pageSize", 999),
+        "XSearchPosts" => ("pageSize", 100),
+        "YouTubeSearchVideos" => ("pageSize", 50),
         "JiraSearchIssues" | "NotionQueryDatabase" => ("pageSize", 100),
         _ => return,
     };
@@ -166,7 +175,8 @@ fn drawn(known: &'static Known, call: Call<'_, '_>) -> Translation {
     let connection = Value::from(crate::expression::literal(&name));
     let mut parameters = Map::from_iter([("connection".to_owned(), connection.clone())]);
     parameters.extend(call.parameters);
-    let mut translation = Translation::each(known.node_type, Value::Object(parameters));
+    let node_type = call.node_type.unwrap_or(known.node_type);
+    let mut translation = Translation::each(node_type, Value::Object(parameters));
     if known.is_list && scene.many {
         translation = translation.then("Flatten", json!({}), false);
     }

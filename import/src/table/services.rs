@@ -76,9 +76,7 @@ pub(super) fn mysql(scene: &Scene<'_>) -> Translation {
 fn query(scene: &Scene<'_>, kind: &str, placeholder: impl Fn(usize) -> String) -> Translation {
     let node = scene.node;
     if node.choice(&["operation"], "insert") != "executeQuery" {
-        return Translation::stub(
-            "only statements are taken over, not operations on tables: write it as SQL",
-        );
+        return Translation::stub("only statements are imported, not operations on tables: write it as SQL");
     }
     let given = node.text(&["query"]);
     let body = given.strip_prefix('=').unwrap_or(given);
@@ -190,7 +188,7 @@ pub(super) fn graphql(scene: &Scene<'_>) -> Translation {
     }
     let mut translation = Translation::each("HttpRequest", parameters).differs(
         "request",
-        "requests have heddle's own headers and limits, and no private addresses",
+        "requests have heddle's own headers and limits, and can't reach private addresses",
     );
     translation.connection = connection;
     translation

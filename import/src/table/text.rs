@@ -8,7 +8,7 @@ pub(super) fn html(scene: &Scene<'_>) -> Translation {
     match scene.node.choice(&["operation"], "generateHtmlTemplate") {
         "generateHtmlTemplate" => template(scene),
         "extractHtmlContent" => html_extract(scene),
-        _ => Translation::stub("tables of HTML are not made"),
+        _ => Translation::stub("HTML tables are not generated"),
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn html_extract(scene: &Scene<'_>) -> Translation {
         selectors.insert(key.to_owned(), taken);
     }
     if selectors.is_empty() {
-        return Translation::stub("nothing is to be extracted");
+        return Translation::stub("there is nothing to extract");
     }
     let name = scene.source(&node.choice(&["dataPropertyName"], "data").into());
     let page = format!("{{{{ typeof $json === \"string\" ? $json : $json[{name}] }}}}");

@@ -51,7 +51,7 @@ pub(super) fn webhook(scene: &Scene<'_>) -> Translation {
         .differs_if(
             scheme != "none",
             "secret",
-            "the webhook's secret is to be set; the header is `X-Api-Key`, the user `n8n`",
+            "the webhook's secret must be set; the header is `X-Api-Key`, the user `n8n`",
         )
         .differs_if(
             node.choice(&["authentication"], "none") == "jwtAuth",
@@ -160,7 +160,7 @@ fn scheduled(scene: &Scene<'_>, rules: Vec<Result<String, String>>) -> Translati
         .differs_if(
             crons.len() > 1,
             "schedules",
-            "only the first time is taken over; add an OnSchedule for each other",
+            "only the first time is imported; add an OnSchedule for each of the others",
         );
     if let Some(refused) = refused {
         translation = translation.differs("schedule", format!("{refused}; an hourly one takes its place"));
@@ -179,8 +179,8 @@ pub(super) fn cron(scene: &Scene<'_>) -> Translation {
     scheduled(scene, rules.collect())
 }
 
-/// A time of the old Cron node.
-fn of_time(time: &Value) -> Result<String, String> {
+/// A time of the old Cron node, or of a trigger that asks a service.
+pub(super) fn of_time(time: &Value) -> Result<String, String> {
     let number = |name: &str, default: u64| time.get(name).and_then(Value::as_u64).unwrap_or(default);
     let (minute, hour) = (number("minute", 0).min(59), number("hour", 14).min(23));
     Ok(
@@ -255,7 +255,7 @@ pub(super) fn chat(_: &Scene<'_>) -> Translation {
         .then("Transform", json!({"value": "{{ $input.body }}"}), false)
         .differs(
             "chat",
-            "there is no page for chats: send `{chatInput, sessionId}` to the webhook",
+            "it is a webhook, to which `{chatInput, sessionId}` is sent: for a page to chat on, put an OnChat in its place",
         )
 }
 
@@ -265,7 +265,7 @@ pub(super) fn form(_: &Scene<'_>) -> Translation {
         .then("Transform", json!({"value": "{{ $input.body }}"}), false)
         .differs(
             "form",
-            "there is no page for forms: send the fields to the webhook from a page of your own",
+            "it is a webhook, to which a page of your own sends the fields: for a page of heddle's, put an OnForm in its place",
         )
 }
 

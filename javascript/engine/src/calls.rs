@@ -229,7 +229,7 @@ fn failed(writer: &mut Writer, failure: &Failure) -> Status {
 
 fn load<'js>(ctx: &Ctx<'js>, kind: SourceKind, source: &[u8]) -> Result<Function<'js>> {
     let source =
-        str::from_utf8(source).map_err(|_| Exception::throw_syntax(ctx, "The source is no UTF-8"))?;
+        str::from_utf8(source).map_err(|_| Exception::throw_syntax(ctx, "The source is not valid UTF-8"))?;
     match kind {
         SourceKind::Expression => evaluate(ctx, source, SOURCE_NAME),
         SourceKind::Module => module(ctx, source),
@@ -267,7 +267,7 @@ fn apply<'js>(
     let list = to_engine(ctx, arguments, (time, file))?;
     let list = list
         .into_array()
-        .ok_or_else(|| Exception::throw_internal(ctx, "The arguments are no array"))?;
+        .ok_or_else(|| Exception::throw_internal(ctx, "The arguments are not an array"))?;
     if kind == SourceKind::Module
         && let Ok(context) = list.get::<Object>(0)
     {
@@ -311,7 +311,7 @@ fn hand_over(ctx: &Ctx<'_>, open: Open, answer: &[u8]) -> Result<()> {
     let answer = to_engine(ctx, answer, (None, None))?;
     let answer = answer
         .into_object()
-        .ok_or_else(|| Exception::throw_internal(ctx, "The answer is no object"))?;
+        .ok_or_else(|| Exception::throw_internal(ctx, "The answer is not an object"))?;
     if let Some(error) = answer.get::<_, Option<Object>>("error")? {
         let message: String = error.get("message")?;
         let exception = Exception::from_message(ctx.clone(), &message)?;

@@ -102,7 +102,7 @@ const fn consented(provider: &'static ConsentProvider) -> ConnectionForm {
     ConnectionForm {
         id: provider.id,
         title: provider.title,
-        description: "You sign in there and allow it; heddle renews the tokens.",
+        description: "You sign in there and allow access; heddle renews the tokens.",
         leads_to: ConnectionKind::Http,
         provider: Some(provider.id),
         by_consent: true,
@@ -210,7 +210,7 @@ const CONNECTION_FORMS: &[ConnectionForm] = &[
     ConnectionForm {
         id: "http-consent",
         title: "HTTP: OAuth 2.0 with consent",
-        description: "A person signs in at the service and allows it; heddle renews the tokens.",
+        description: "A person signs in to the service and allows access; heddle renews the tokens.",
         leads_to: ConnectionKind::Http,
         provider: None,
         by_consent: true,

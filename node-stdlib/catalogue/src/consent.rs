@@ -325,6 +325,16 @@ pub const CONSENT_PROVIDERS: &[ConsentProvider] = &[
     ))
     .scopes(&["offline_access"], "accounting.transactions accounting.contacts")
     .at("https://api.xero.com", &["api.xero.com"]),
+    ConsentProvider::new(
+        "x",
+        "X",
+        "https://x.com/i/oauth2/authorize",
+        "https://api.x.com/2/oauth2/token",
+    )
+    .by_header()
+    .revoked(Revocation::Standard("https://api.x.com/2/oauth2/revoke"))
+    .scopes(&["offline_access"], "tweet.read tweet.write users.read")
+    .at("https://api.x.com/2", &["api.x.com"]),
 ];
 
 /// The provider of this id.

@@ -5,7 +5,9 @@ mod connection;
 mod convert_file;
 mod file;
 mod http_request;
+mod image;
 mod key_value;
+mod pdf;
 mod send_email;
 mod sql_query;
 mod xlsx;
@@ -28,6 +30,8 @@ pub const TYPES: &[NodeType] = &[
     convert_file::TYPE,
     zip::TYPE,
     xlsx::TYPE,
+    pdf::TYPE,
+    image::TYPE,
     chat_completion::TYPE,
     NodeType {
         description: "Writes a line to the run's log and passes its input through.",

@@ -47,6 +47,7 @@ icons! {
     Hash "hash",
     HardDrive "hard-drive",
     IdCard "id-card",
+    Image "image",
     KeyRound "key-round",
     Link "link",
     ListChecks "list-checks",

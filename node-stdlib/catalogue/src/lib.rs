@@ -15,6 +15,7 @@ mod effects;
 mod face;
 mod fits;
 mod flow;
+mod form_fields;
 mod formats;
 mod icon;
 mod node_type;

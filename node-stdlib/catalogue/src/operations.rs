@@ -41,6 +41,19 @@ services! {
     "todoist",
     "wordpress",
     "openai",
+    "google-spreadsheets",
+    "gmail-threads",
+    "slack-channels",
+    "github-pull-requests",
+    "pipedrive",
+    "youtube",
+    "nocodb",
+    "zendesk",
+    "x",
+    "baserow",
+    "openweathermap",
+    "asana",
+    "hunter",
 }
 
 /// Their types. Files that are not valid, which a test excludes, have none.

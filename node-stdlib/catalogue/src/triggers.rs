@@ -72,7 +72,7 @@ const WEBHOOK: &[Parameter] = &[
     Parameter::optional(
         "methods",
         Schema::Array(&Schema::Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])),
-        "Methods that start a run. A GET with `challenge` or `hub.challenge` is answered with its value nevertheless.",
+        "Methods that start a run. A GET with `challenge` or `hub.challenge` is still answered with its value.",
     )
     .or("[\"POST\"]")
     .literal(),
@@ -92,7 +92,7 @@ const WEBHOOK: &[Parameter] = &[
     Parameter::optional(
         "rawBody",
         Schema::Boolean,
-        "Whether the event has the body as text besides, in `rawBody`: of JSON, forms and texts.",
+        "Whether the event also has the body as text, in `rawBody`: of JSON, forms and texts.",
     )
     .advanced()
     .or("false")
@@ -142,7 +142,7 @@ const WEBHOOK: &[Parameter] = &[
     Parameter::optional(
         "whenPaused",
         Schema::Enum(&["capture", "queue"]),
-        "What becomes of events while the deployment is paused: they are captured, to be looked at, or each gets a run \
+        "What happens to events while the deployment is paused: they are captured, to be looked at, or each gets a run \
          that starts when it is resumed.",
     )
     .advanced()
@@ -168,7 +168,7 @@ const WEBHOOK: &[Parameter] = &[
     Parameter::optional(
         "errorDetails",
         Schema::Boolean,
-        "Whether a sender that waits for the run is told all of the error when it fails. By default it is told \
+        "Whether a sender that waits for the run is told the whole error when it fails. By default it is told \
          the error's code and node, and the message only of a Throw: other messages can contain addresses \
          and what services have answered.",
     )

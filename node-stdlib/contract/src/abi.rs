@@ -271,7 +271,7 @@ pub fn secret_reference(name: &str, nonce: &str) -> String {
     format!("heddle-secret({name};{nonce})")
 }
 
-/// Error codes that heddle itself gives. `HTTP_<status>` and a Throw's own codes come besides.
+/// Error codes that heddle itself gives. `HTTP_<status>` and a Throw's own codes come on top.
 pub mod code {
     /// An expression failed (`null.x`, a non-iterable spread, …).
     pub const EXPRESSION: &str = "EXPRESSION";

@@ -6,6 +6,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// Fuel of a compute second, about what a processor uses in a second: the unit in which people are told of fuel. It is the same on
+/// every machine, so whether a run has enough never depends on where it executes.
+pub const FUEL_PER_COMPUTE_SECOND: u64 = 5_000_000_000;
+
 /// The manifest; JSON with camelCase names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -47,6 +51,19 @@ pub struct Node {
     pub label: Option<String>,
     /// Names of the output ports by index.
     pub outputs: Vec<String>,
+    /// Whom it asks by a form, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Asks>,
+}
+
+/// Whom a node asks that waits for a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Asks {
+    /// Whoever has sent the form before.
+    Sender,
+    /// Whoever is given its URL.
+    Others,
 }
 
 /// A node at which a run can start.
@@ -66,6 +83,9 @@ pub struct Trigger {
     /// Whether a RespondToWebhook can be reached from it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub responds: bool,
+    /// Whether a node can be reached from it that asks whoever has sent the form before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_steps: bool,
 }
 
 /// A compiled function: of a node as a whole, or of one parameter that is evaluated later or for each item.
@@ -121,6 +141,12 @@ pub struct Settings {
     /// Wall time of a run in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// Linear memory of a run, in MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_mb: Option<u64>,
+    /// What a run may compute, in [`FUEL_PER_COMPUTE_SECOND`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_seconds: Option<u64>,
     /// Retry of the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,

@@ -78,6 +78,10 @@ pub struct Node {
     pub timeout_ms: u32,
     /// `each: true`: once for every element of the array on `$input`.
     pub each: bool,
+    /// `once: true`: of a list that comes, only the first item counts.
+    pub once: bool,
+    /// `always: true`: if nothing would leave by the first port, or an empty list, one empty item does.
+    pub always: bool,
     /// How many elements or iterations may be in flight; at least 1.
     pub concurrency: u32,
     /// Merge with mode `first`: runs at the first live edge.
@@ -291,7 +295,9 @@ impl Plan {
                     | u32::from(node.collect) << 2
                     | u32::from(node.breakpoint) << 3
                     // The other way round, so that plans from before this bit mean that it may be so.
-                    | u32::from(!node.seen_outside) << 4,
+                    | u32::from(!node.seen_outside) << 4
+                    | u32::from(node.once) << 5
+                    | u32::from(node.always) << 6,
                 node.concurrency.max(1),
                 node.body.unwrap_or(NONE),
                 node.pin.as_ref().map_or(NONE, |(port, _)| *port),

@@ -24,12 +24,25 @@ impl<O: Outside> Run<'_, O> {
             Some(Value::Array(nodes)) => nodes.clone(),
             _ => Vec::new().into(),
         };
+        // What asks by a form has another token, so that the service knows what it is before the run gets there.
+        let lists = |name: &str, node: u32| match callbacks.get(name) {
+            Some(Value::Array(nodes)) => nodes
+                .iter()
+                .any(|listed| matches!(listed, Value::Number(listed) if *listed as u32 == node)),
+            _ => false,
+        };
+        let kind = |node: u32| match (lists("steps", node), lists("forms", node)) {
+            (true, _) => "step\n",
+            (false, true) => "form\n",
+            (false, false) => "",
+        };
         let mut urls = Object::new();
         for node in nodes.iter() {
             let Value::Number(node) = node else { continue };
             let place = self.state.borrow().callback_place(*node as u32);
             if let (Some(base), Some(key), Some(place)) = (&base, &key, place) {
-                let url = format!("{base}/{}/{}", token_of(key, &place), encoded(&place));
+                let token = token_of(key, &format!("{}{place}", kind(*node as u32)));
+                let url = format!("{base}/{token}/{}", encoded(&place));
                 urls.insert(self.plan.node(*node as u32).id(), Value::from(url));
             }
         }

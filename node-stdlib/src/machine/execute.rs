@@ -196,7 +196,12 @@ impl<O: Outside> Run<'_, O> {
         state.deliver(&job, emitted);
     }
 
-    pub(super) fn emitted(&self, mut job: Job, emitted: Vec<(u32, Value)>) {
+    pub(super) fn emitted(&self, mut job: Job, mut emitted: Vec<(u32, Value)>) {
+        let node = self.plan.node(job.place.node);
+        let may_fill = node.always() && job.element.is_none() && !none_came(node, &job.input);
+        if may_fill && fill(node, &mut emitted, false) {
+            job.origins.retain(|(port, _)| *port != first_output(node));
+        }
         self.trace_values(job.token, TraceKind::Output, &emitted);
         let mut state = self.state.borrow_mut();
         if job.element.is_none() && !job.origins.is_empty() {
@@ -361,11 +366,36 @@ impl State<'_> {
 }
 
 /// Port by which a value leaves that has no port of its own: a loop's first port would start its body.
-fn first_output(node: NodeView<'_>) -> u32 {
+pub(super) fn first_output(node: NodeView<'_>) -> u32 {
     match node.body() {
         Some(_) if node.kind() != NodeKind::Composite => DONE,
         _ => 0,
     }
+}
+
+/// `always`: one empty item leaves by the first port rather than none; whether one was put there.
+pub(super) fn fill(node: NodeView<'_>, emitted: &mut Vec<(u32, Value)>, is_list: bool) -> bool {
+    let port = first_output(node);
+    let item = Value::Object(Object::new());
+    match emitted.iter_mut().find(|(at, _)| *at == port) {
+        Some((_, value)) if is_empty_list(value) => *value = vec![item].into(),
+        Some(_) => return false,
+        None if is_list => emitted.insert(0, (port, vec![item].into())),
+        None => emitted.insert(0, (port, item)),
+    }
+    true
+}
+
+/// Whether a node has got lists, and no item in them.
+pub(super) fn none_came(node: NodeView<'_>, input: &Value) -> bool {
+    match input {
+        Value::Array(lists) if node.collect() => lists.iter().all(is_empty_list),
+        other => is_empty_list(other),
+    }
+}
+
+fn is_empty_list(value: &Value) -> bool {
+    matches!(value, Value::Array(items) if items.is_empty())
 }
 
 /// Port by which an error leaves, if it does.

@@ -1,4 +1,4 @@
-//! What a node gets: the values that live edges have brought.
+//! What a node gets: the values that live edges have brought, and of their lists with `once` the first item.
 
 use super::frames::{EdgeState, Place};
 use super::run::State;
@@ -13,7 +13,8 @@ impl State<'_> {
             return Value::Undefined;
         }
         if incoming.len() == 1 && !node.collect() {
-            return self.live_value(place.frame, incoming.get(0)).unwrap_or_default();
+            let value = self.live_value(place.frame, incoming.get(0)).unwrap_or_default();
+            return if node.once() { first_of(value) } else { value };
         }
         let port = self.plan.edge(incoming.get(0)).target_port;
         if incoming
@@ -53,11 +54,18 @@ impl State<'_> {
             .filter(|edge| self.plan.edge(*edge).target_port == port)
             .filter_map(|edge| self.live_value(place.frame, edge));
         let first = live.next()?;
-        match (live.next(), node.collect()) {
-            (None, false) => Some(first),
-            (second, _) => Some(Value::Array(
-                [first].into_iter().chain(second).chain(live).collect::<Array>(),
-            )),
-        }
+        let value = match (live.next(), node.collect()) {
+            (None, false) => first,
+            (second, _) => Value::Array([first].into_iter().chain(second).chain(live).collect::<Array>()),
+        };
+        Some(if node.once() { first_of(value) } else { value })
+    }
+}
+
+/// A list without what comes after its first item.
+fn first_of(value: Value) -> Value {
+    match value {
+        Value::Array(items) if items.len() > 1 => Value::Array(items.first().cloned().into_iter().collect()),
+        other => other,
     }
 }

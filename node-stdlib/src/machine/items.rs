@@ -3,6 +3,7 @@
 //! The elements' values are collected by port, in the order of the elements. For every value that leaves, the
 //! index of the element that it came from is kept, so that `$("Label").item` can follow it back.
 
+use super::execute::fill;
 use super::frames::Place;
 use super::job::{Group, Job};
 use super::outside::TraceKind;
@@ -69,7 +70,12 @@ impl<O: Outside> Run<'_, O> {
 
     /// What the elements of a node have emitted leaves it.
     pub(super) fn emit_elements(&self, job: Job, results: Vec<Vec<(u32, Value)>>) {
-        let (emitted, lineage) = by_port(results);
+        let node = self.plan.node(job.place.node);
+        let may_fill = node.always() && !results.is_empty();
+        let (mut emitted, lineage) = by_port(results);
+        if may_fill {
+            fill(node, &mut emitted, true);
+        }
         let emitted = match all_leaving(emitted) {
             Ok(emitted) => emitted,
             Err(failure) => return self.give_up(job, failure),

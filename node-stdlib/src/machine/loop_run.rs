@@ -2,6 +2,7 @@
 
 use super::job::Job;
 use heddle_values::Value;
+use std::cell::OnceCell;
 
 /// A loop node, or a composite, in execution.
 pub(super) struct LoopRun {
@@ -17,6 +18,8 @@ pub(super) enum Kind {
         concurrency: u32,
         in_flight: u32,
         results: Vec<Option<Value>>,
+        /// Asked for by the elements of batches.
+        starts: OnceCell<Option<Vec<usize>>>,
     },
     Repeat {
         condition: Option<u32>,
@@ -35,6 +38,22 @@ impl LoopRun {
         }
     }
 
+    /// Where an element of an iteration's batch is in the list that arrived, if the batches are that list.
+    pub fn place_of_batched(&self, iteration: u32, element: u32) -> Option<u32> {
+        let (Kind::ForEach { items, starts, .. }, Value::Array(input)) = (&self.kind, &self.job.input) else {
+            return None;
+        };
+        // Once for the loop, however many of its elements ask.
+        let starts = starts.get_or_init(|| starts_of(items)).as_ref()?;
+        let Value::Array(batch) = items.get(iteration as usize)? else {
+            return None;
+        };
+        let at = starts.get(iteration as usize)?.checked_add(element as usize)?;
+        let is_same = batch.get(element as usize)?.deep_equal(input.get(at)?);
+        let is_input = is_same && starts.last() == Some(&input.len());
+        u32::try_from(at).ok().filter(|_| is_input)
+    }
+
     /// What arrived at the loop.
     pub fn input(&self) -> &Value {
         &self.job.input
@@ -48,6 +67,20 @@ impl LoopRun {
             Kind::Composite(composite) => composite.is_over(self.next),
         }
     }
+}
+
+/// Where each batch would begin in one list of all of them, and where that would end; `None`: not all are lists.
+fn starts_of(batches: &[Value]) -> Option<Vec<usize>> {
+    let mut end = 0_usize;
+    let mut starts = vec![end];
+    for batch in batches {
+        let Value::Array(elements) = batch else {
+            return None;
+        };
+        end = end.checked_add(elements.len())?;
+        starts.push(end);
+    }
+    Some(starts)
 }
 
 /// What a composite in execution is about.

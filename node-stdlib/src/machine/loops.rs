@@ -1,6 +1,6 @@
 //! ForEach and Loop: iterations begin, end and give their values back. Composites share the arena.
 
-use super::execute::DONE;
+use super::execute::{DONE, fill, none_came};
 use super::frames::{EdgeState, Frame, Turn};
 use super::job::Job;
 use super::loop_run::{Kind, LoopRun};
@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::leaving::leaving;
 use crate::node::Origins;
 use heddle_values::Value;
+use std::cell::OnceCell;
 
 impl<O: Outside> Run<'_, O> {
     /// `items` are JSON already.
@@ -20,6 +21,7 @@ impl<O: Outside> Run<'_, O> {
             concurrency: concurrency.max(1),
             in_flight: 0,
             results,
+            starts: OnceCell::new(),
         };
         self.start_loop(job, kind);
     }
@@ -138,10 +140,15 @@ impl<O: Outside> Run<'_, O> {
             Kind::Repeat { value, .. } => leaving(value),
             Kind::Composite(composite) => return self.end_composite(looped.job, composite),
         };
-        let emitted = match value {
+        let mut emitted = match value {
             Ok(value) => vec![(DONE, value)],
             Err(failure) => return self.give_up(looped.job, failure),
         };
+        let node = self.plan.node(looped.job.place.node);
+        let may_fill = node.always() && !none_came(node, &looped.job.input);
+        if may_fill && fill(node, &mut emitted, false) {
+            self.state.borrow_mut().set_lineage(looped.job.place, Vec::new());
+        }
         self.trace_values(looped.job.token, TraceKind::Output, &emitted);
         self.state.borrow_mut().complete(looped.job.place, emitted);
     }

@@ -1,7 +1,8 @@
 //! `$("Label").item`: an element is followed back, edge by edge, to the element of another node's output that it comes from.
 //!
 //! What a node says of its elements' origins counts (`NodeState::lineage`). Without that, one input item pairs with all that
-//! came of it, and equal counts pair by place. Nothing is kept for it while nodes execute but what a few nodes say.
+//! came of it, and equal counts pair by place. With `once`, the first item is the only one. Nothing is kept for it while
+//! nodes execute but what a few nodes say.
 
 use super::frames::{EdgeState, Frame, Place};
 use super::run::{Outside, Run, State};
@@ -95,7 +96,11 @@ impl State<'_> {
                     .is_some_and(|element| element.deep_equal(item));
                 is_own.then_some(Some(u32::try_from(*index).ok()?))
             }
-            (Value::Array(_), None) => None,
+            (Value::Array(elements), None) => {
+                // With `once` it is about the only one that is left.
+                let is_one = elements.len() == 1 && self.plan.node(current.job.place.node).once();
+                is_one.then_some(Some(0))
+            }
             _ => Some(None),
         }
     }
@@ -119,6 +124,9 @@ impl State<'_> {
                 }
             }
             let step = (way.edge.source, way.edge.source_port, way.element);
+            if let Some((around, element)) = self.out_of_batch(frame, &way) {
+                return self.element_of(around, Some(element), target);
+            }
             // What a body gets comes from a node around it.
             let is_here = self.plan.node(way.edge.source).scope() == frame.scope;
             if is_here && seen.len() < ways_max && !seen.contains(&step) {
@@ -127,6 +135,20 @@ impl State<'_> {
             }
         }
         None
+    }
+
+    /// In the body of a ForEach with `batchSize`: the loop, and the element of its input that an element of the batch is.
+    fn out_of_batch(&self, frame: &Frame, way: &Way<'_>) -> Option<(Place, u32)> {
+        if way.edge.source != frame.loop_node {
+            return None;
+        }
+        let looped = self.loops.get(frame.loop_run)?;
+        let element = looped.place_of_batched(frame.turn.index, way.element?)?;
+        let around = Place {
+            frame: frame.parent,
+            node: frame.loop_node,
+        };
+        Some((around, element))
     }
 
     /// The ways by which an element of a node's input has come.
@@ -165,7 +187,7 @@ impl State<'_> {
             .find(|(port, _)| *port == way.edge.source_port);
         let Some((_, origins)) = told else {
             let live = self.live_edges(frame, node.index);
-            return match element_before(way, &live) {
+            return match element_before(way, &live, node.once()) {
                 Some(element) => self.ways_into(frame, node.index, element),
                 None => Vec::new(),
             };
@@ -248,7 +270,7 @@ impl<'s> Way<'s> {
 
 /// What of a node's input an element of its output comes from, if the node has told nothing: one input item pairs with all
 /// that came of it, equal counts pair by place. `None`: nobody knows.
-fn element_before(way: &Way<'_>, live: &[(Edge, &Value)]) -> Option<Element> {
+fn element_before(way: &Way<'_>, live: &[(Edge, &Value)], once: bool) -> Option<Element> {
     let count = match live {
         [(_, Value::Array(input))] => input.len(),
         [_] => return Some(None),
@@ -256,7 +278,7 @@ fn element_before(way: &Way<'_>, live: &[(Edge, &Value)]) -> Option<Element> {
         _ => return Some(None),
     };
     match (way.value, way.element) {
-        (_, _) if count == 1 => Some(Some(0)),
+        (_, _) if count == 1 || once && count > 1 => Some(Some(0)),
         (Value::Array(output), Some(element)) if output.len() == count => Some(Some(element)),
         _ => None,
     }

@@ -68,7 +68,7 @@ pub fn convert_file(parameters: &Object, context: &mut dyn Context) -> NodeResul
             let (source, media_type) = file_value(FILE, &Value::Object(file))?;
             let format = from.or_else(|| Format::guess(&name, &media_type)).ok_or_else(|| {
                 let message = format!(
-                    "The file's name (\"{name}\") and type ({media_type}) don't tell how its records are written: say it by \
+                    "The file's name (\"{name}\") and type ({media_type}) don't tell how its records are written: set \
                      `from` (csv, jsonLines or json)."
                 );
                 Failure::new(code::PARAMETER, message)

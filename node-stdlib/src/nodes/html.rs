@@ -151,7 +151,7 @@ fn parsed(selector: &str, at: &str) -> Result<Selector, Failure> {
             )));
         }
     }
-    Selector::parse(selector).map_err(|_| refused(&format!("`{selector}` is none that is known here")))
+    Selector::parse(selector).map_err(|_| refused(&format!("`{selector}` is not a valid one")))
 }
 
 impl Wanted {

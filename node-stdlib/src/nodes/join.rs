@@ -128,7 +128,7 @@ fn last_by_key<'a>(items: &'a Keyed, side: &str) -> Result<BTreeMap<Key<&'a str>
     let mut places = BTreeMap::new();
     for (place, (key, _, item)) in items.iter().enumerate() {
         let Some(key) = key else {
-            let what = format!("a key for every item, which item {place} of `{side}` has not");
+            let what = format!("a key for every item, which item {place} of `{side}` does not have");
             return Err(mismatch("key", &what, item));
         };
         places.insert(Key(key.as_str()), place);

@@ -49,7 +49,7 @@ pub fn resume(parameters: &Object, answer: Value, context: &mut dyn Context) -> 
         }
         _ => {
             return Err(invalid(
-                "The token's signature is not that of the secret: somebody else has made it, or it was changed.",
+                "The token's signature does not match the secret: somebody else made the token, or it was changed.",
             ));
         }
     };
@@ -181,7 +181,7 @@ impl Token {
         }
         match self.header.contains("crit") {
             true => Err(invalid(
-                "The token demands extensions (`crit`), which are not known here.",
+                "The token requires extensions (`crit`), which are not supported here.",
             )),
             false => Ok(()),
         }
@@ -247,7 +247,8 @@ impl Token {
         match claimed.iter().any(fits) {
             true => Ok(()),
             false => {
-                let message = format!("The token's `{claim}` is none that parameter `{parameter}` allows.");
+                let message =
+                    format!("The token's `{claim}` is not one that parameter `{parameter}` allows.");
                 Err(invalid(&message))
             }
         }

@@ -35,7 +35,7 @@ fn read(text: &str) -> Result<Url, Failure> {
     Url::parse(text.trim()).map_err(|error| {
         let shown = Value::from(text).shape();
         let message =
-            format!("There is no URL in {shown}: {error}. It begins with a scheme, like `https://`.");
+            format!("There is no URL in {shown}: {error}. A URL begins with a scheme, like `https://`.");
         Failure::new(code::PARSE, message)
     })
 }

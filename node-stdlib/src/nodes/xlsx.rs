@@ -1,16 +1,21 @@
-//! Xlsx: the rows of a sheet in a workbook of Excel's, Office Open XML (ECMA-376).
+//! Xlsx: the rows of a sheet in a workbook of Excel's, Office Open XML (ECMA-376), and workbooks of rows.
 //!
 //! A workbook is a ZIP archive of XML documents. Those of one sheet are unpacked into memory, one after the other, and read as
 //! events; all others stay outside. Knows nothing of formulas: a cell has the value that was last computed for it.
 
 mod cells;
+mod escapes;
 mod events;
 mod failure;
+mod moments;
 mod numbers;
+mod parts;
+mod sheet;
 mod workbook;
+mod write;
 
 use super::file::file_value;
-use super::parameters::{boolean, given, integer, mismatch};
+use super::parameters::{boolean, choice, given, integer, mismatch};
 use super::text::value_or_input;
 use super::zip::archive::{Entry, HEADER_BYTES};
 use super::zip::open::{Opened, Opening};
@@ -36,8 +41,11 @@ enum Which {
     Name(String),
 }
 
-/// Asks for the first piece.
+/// Asks for the first piece, or begins to write.
 pub fn xlsx(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    if choice(parameters, "operation", &["read", "write"], "read")? == "write" {
+        return write::begin(parameters, context);
+    }
     let (file, _) = file_value("value", &value_or_input(parameters, context))?;
     let which = match given(parameters, "sheet") {
         None => Which::First,

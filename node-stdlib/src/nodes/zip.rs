@@ -8,6 +8,7 @@ pub(super) mod archive;
 mod checksum;
 mod make;
 pub(super) mod open;
+pub(super) mod pack;
 mod path;
 mod read;
 pub(super) mod shared;

@@ -12,6 +12,10 @@ pub fn sha256(bytes: &[u8]) -> Digest256 {
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
-    bytes.iter().copied().flat_map(digits).flatten().collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend(char::from_digit((byte >> 4).into(), 16));
+        text.extend(char::from_digit((byte & 15).into(), 16));
+    }
+    text
 }

@@ -6,11 +6,28 @@ use crate::stop::{Stop, grouped};
 use heddle_contract::abi::code;
 use wasmtime::ResourceLimiter;
 
+/// Whose memory it is.
+enum Whose {
+    /// A run's, whose settings can raise it to so many bytes.
+    Run(usize),
+    /// That of a component's call.
+    Component,
+}
+
+impl Whose {
+    /// As messages begin.
+    fn name(&self) -> &'static str {
+        match self {
+            Whose::Run(_) => "The run",
+            Whose::Component => "The component",
+        }
+    }
+}
+
 /// Counts the memory and tables of all instances of one run, or of one call of a component. Does not cover what the
 /// host keeps for it: logs, results and output have limits of their own.
 pub struct RunLimiter {
-    /// Whose memory it is, as messages begin: "The run".
-    who: &'static str,
+    whose: Whose,
     /// Instances, memories and tables.
     counts_max: (usize, usize, usize),
     memory_bytes: usize,
@@ -30,7 +47,7 @@ impl Drop for RunLimiter {
 impl RunLimiter {
     pub fn new(limits: &Limits, budget: MemoryShare) -> Self {
         RunLimiter {
-            who: "The run",
+            whose: Whose::Run(limits.ceilings.memory_bytes),
             counts_max: (3, 2, 2),
             memory_bytes: 0,
             memory_bytes_max: limits.memory_bytes_max,
@@ -43,7 +60,7 @@ impl RunLimiter {
     /// For a call of a component, which brings instances of its own making.
     pub fn of_component(memory_bytes_max: usize, table_elements_max: usize, budget: MemoryShare) -> Self {
         RunLimiter {
-            who: "The component",
+            whose: Whose::Component,
             counts_max: (64, 16, 64),
             memory_bytes: 0,
             memory_bytes_max,
@@ -59,15 +76,17 @@ impl RunLimiter {
     }
 
     fn memory_stop(&self) -> Stop {
-        Stop::new(
-            code::OUT_OF_MEMORY,
-            format!(
-                "{} needed more than its {} MiB of memory",
-                self.who,
-                self.memory_bytes_max >> 20
+        match self.whose {
+            Whose::Run(ceiling) => Stop::out_of_memory(self.memory_bytes_max, ceiling),
+            Whose::Component => Stop::new(
+                code::OUT_OF_MEMORY,
+                format!(
+                    "The component needed more than its {} MiB of memory",
+                    self.memory_bytes_max >> 20
+                ),
+                "Process less data at a time, or raise `memoryMb` in the pattern's settings, of which a component has half.",
             ),
-            "Process less data at a time, or raise the limit (`run_memory` of the server, `--memory` of `heddle run`).",
-        )
+        }
     }
 
     fn budget_stop(&self, exhausted: Exhausted) -> Stop {
@@ -79,7 +98,7 @@ impl RunLimiter {
             code::OUT_OF_MEMORY,
             format!(
                 "{} needed more memory than {left} of the {} MiB that all executing runs share",
-                self.who,
+                self.whose.name(),
                 bytes_max >> 20
             ),
             "Try again later, or ask the service's operator to raise `runs_memory`.",
@@ -91,7 +110,7 @@ impl RunLimiter {
             code::TABLE_LIMIT,
             format!(
                 "{} needed more than {} table entries",
-                self.who,
+                self.whose.name(),
                 grouped(self.table_elements_max as u64)
             ),
             "Split the pattern into smaller ones.",

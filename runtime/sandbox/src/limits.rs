@@ -1,5 +1,6 @@
 //! Limits of one run.
 
+use heddle_contract::manifest::{FUEL_PER_COMPUTE_SECOND, Settings};
 use std::time::Duration;
 
 /// Bytes of the requests of one run's effects that wait or are at work, together.
@@ -29,6 +30,54 @@ pub struct Limits {
     pub effect_result_bytes_max: usize,
     /// Bytes of the results of all effects that are recorded, if they are. `JOURNAL_LIMIT`.
     pub journal_bytes_max: usize,
+    /// How far a pattern's settings can raise some of these.
+    pub ceilings: Ceilings,
+}
+
+/// How far a pattern's settings can raise limits of its runs. Messages tell people of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Of `Limits::fuel_max`.
+    pub fuel: u64,
+    /// Of `Limits::memory_bytes_max`.
+    pub memory_bytes: usize,
+    /// Of `Limits::deadline`: what it was before a pattern's settings, which can only make it shorter.
+    pub deadline: Duration,
+}
+
+impl Limits {
+    /// These limits, and what a pattern's settings say instead, as far as the ceilings allow.
+    #[must_use]
+    pub fn with(mut self, settings: &Settings) -> Self {
+        self.ceilings.deadline = self.deadline;
+        if let Some(timeout_ms) = settings.timeout_ms {
+            self.deadline = self.deadline.min(Duration::from_millis(timeout_ms));
+        }
+        if let Some(memory_mb) = settings.memory_mb {
+            self.memory_bytes_max = mebibytes(memory_mb).min(self.ceilings.memory_bytes);
+        }
+        if let Some(seconds) = settings.compute_seconds {
+            let fuel = seconds.saturating_mul(FUEL_PER_COMPUTE_SECOND);
+            self.fuel_max = fuel.min(self.ceilings.fuel);
+        }
+        self
+    }
+
+    /// These limits, with lower ceilings that no run gets past.
+    #[must_use]
+    pub fn within(mut self, memory_mb: u64, compute_seconds: u64) -> Self {
+        let ceilings = &mut self.ceilings;
+        ceilings.memory_bytes = ceilings.memory_bytes.min(mebibytes(memory_mb));
+        let fuel = compute_seconds.saturating_mul(FUEL_PER_COMPUTE_SECOND);
+        ceilings.fuel = ceilings.fuel.min(fuel);
+        self.memory_bytes_max = self.memory_bytes_max.min(ceilings.memory_bytes);
+        self.fuel_max = self.fuel_max.min(ceilings.fuel);
+        self
+    }
+}
+
+fn mebibytes(number: u64) -> usize {
+    usize::try_from(number.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
 }
 
 impl Default for Limits {
@@ -45,6 +94,17 @@ impl Default for Limits {
             event_bytes_max: 8 << 20,
             effect_result_bytes_max: 8 << 20,
             journal_bytes_max: 32 << 20,
+            ceilings: Ceilings::default(),
+        }
+    }
+}
+
+impl Default for Ceilings {
+    fn default() -> Self {
+        Ceilings {
+            fuel: 60 * FUEL_PER_COMPUTE_SECOND,
+            memory_bytes: 512 << 20,
+            deadline: Duration::from_secs(300),
         }
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches" (1998).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How much of what is free, when it has been taken, an owner may have.
@@ -23,7 +23,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Used {
     bytes: usize,
-    owners: HashMap<u128, usize>,
+    /// By id. Few at a time, and looked up several times for each run: hashing would cost more.
+    owners: BTreeMap<u128, usize>,
 }
 
 /// An owner's part of it. Clones count together, as do all parts of one owner.

@@ -2,7 +2,9 @@
 
 use crate::limits::{Limits, REQUEST_BYTES_MAX};
 use heddle_contract::abi::code;
+use heddle_contract::manifest::FUEL_PER_COMPUTE_SECOND;
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// Ends the run at once; nothing in the pattern can catch it.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -67,31 +69,85 @@ impl Stop {
 
     /// It has used its fuel.
     pub fn out_of_fuel(limits: &Limits) -> Self {
-        Stop::new(
-            code::OUT_OF_FUEL,
-            format!("The run used its {} units of fuel", grouped(limits.fuel_max)),
-            "Look for a loop that does not end, or raise the limit (`run_fuel` of the server, `--fuel` of `heddle run`).",
-        )
+        let raised = match limits.fuel_max < limits.ceilings.fuel {
+            true => format!(
+                "or raise `computeSeconds` in the pattern's settings: up to {} are allowed here.",
+                compute_seconds(limits.ceilings.fuel)
+            ),
+            false => "or have the limit raised: `run_fuel` and `run_fuel_ceiling` of the server, the workspace's quota \
+                      `computeSecondsPerRun`, or `--fuel` of `heddle run`."
+                .to_owned(),
+        };
+        let seconds = compute_seconds(limits.fuel_max);
+        let plural = if seconds == "1" { "" } else { "s" };
+        Stop {
+            code: code::OUT_OF_FUEL.into(),
+            cause: format!(
+                "The run used its {seconds} compute second{plural} ({} units of fuel)",
+                grouped(limits.fuel_max)
+            ),
+            advice: format!("Look for a loop that does not end, {raised}").into(),
+        }
+    }
+
+    /// It needs more memory than it may have.
+    pub fn out_of_memory(memory_bytes_max: usize, ceiling: usize) -> Self {
+        let raised = match memory_bytes_max < ceiling {
+            true => format!(
+                "or raise `memoryMb` in the pattern's settings: up to {} are allowed here.",
+                ceiling >> 20
+            ),
+            false => "or have the limit raised: `run_memory` and `run_memory_ceiling` of the server, the workspace's quota \
+                      `memoryMbPerRun`, or `--memory` of `heddle run`."
+                .to_owned(),
+        };
+        Stop {
+            code: code::OUT_OF_MEMORY.into(),
+            cause: format!(
+                "The run needed more than its {} MiB of memory",
+                memory_bytes_max >> 20
+            ),
+            advice: format!("Process less data at a time, {raised}").into(),
+        }
     }
 
     /// It has used its time.
     pub fn timeout(limits: &Limits) -> Self {
-        Stop::new(
-            code::TIMEOUT,
-            format!(
-                "The run took longer than its {} ms",
-                grouped(limits.deadline.as_millis() as u64)
+        let millis = |time: Duration| grouped(time.as_millis() as u64);
+        let raised = match limits.deadline < limits.ceilings.deadline {
+            true => format!(
+                "or raise `timeoutMs` in the pattern's settings: up to {} are allowed here.",
+                millis(limits.ceilings.deadline)
             ),
-            "Find out what it waits for, or raise the limit: `timeoutMs` in the pattern's settings, `run_timeout_ms` of the server.",
-        )
+            false => "or have the limit raised: `run_timeout_ms` of the server (`test_timeout_ms` for test runs), or \
+                      `--timeout` of `heddle run`."
+                .to_owned(),
+        };
+        Stop {
+            code: code::TIMEOUT.into(),
+            cause: format!("The run took longer than its {} ms", millis(limits.deadline)),
+            advice: format!("Find out what it waits for, {raised}").into(),
+        }
     }
 
     /// The message with the node in it.
     pub fn message(&self, node_id: Option<&str>) -> String {
         match node_id {
+            // The cause may be about the node itself.
+            Some(id) if self.cause.contains(&format!("node `{id}`")) => self.to_string(),
             Some(id) => format!("{} while node `{id}` was executing. {}", self.cause, self.advice),
             None => self.to_string(),
         }
+    }
+}
+
+/// Fuel in compute seconds, to the millisecond.
+fn compute_seconds(fuel: u64) -> String {
+    let millis = fuel / (FUEL_PER_COMPUTE_SECOND / 1_000);
+    let (seconds, rest) = (grouped(millis / 1_000), millis % 1_000);
+    match rest {
+        0 => seconds,
+        _ => format!("{seconds}.{rest:03}").trim_end_matches('0').to_owned(),
     }
 }
 

@@ -136,7 +136,7 @@ impl ConsentHttp {
         }
         let place = place(url);
         Err(ConsentError::Unavailable(format!(
-            "{place} is not encrypted: tokens are only asked for by https."
+            "{place} is not encrypted: tokens are only requested over https."
         )))
     }
 }

@@ -56,13 +56,13 @@ impl ConsentHttp {
         let answer = self.ask(ask).await?;
         if answer.status != 200 {
             return Err(ConsentError::Unavailable(format!(
-                "{place} publishes nothing of its addresses: it answered with status {}.",
+                "{place} does not publish its addresses: it answered with status {}.",
                 answer.status
             )));
         }
         serde_json::from_slice(&answer.body).map_err(|error| {
             ConsentError::Unavailable(format!(
-                "What {place} publishes of its addresses can't be read ({error})."
+                "The addresses that {place} publishes can't be read ({error})."
             ))
         })
     }

@@ -1,5 +1,6 @@
 //! `callback`: parks the run until its one-time URL is called, or the time is over: `{"place": "…", "timeoutMs": n,
-//! "respondBody"?: …, "page"?: "<p>…", "respondPage"?: "<p>…"}` gives `{"event": …}` or `{"timeout": true}`.
+//! "respondBody"?: …, "page"?: "<p>…", "respondPage"?: "<p>…", "form"?: {"title": …, "fields": […]}}`
+//! gives `{"event": …}` or `{"timeout": true}`.
 
 use super::effect::Effect;
 use super::handles::{Clock, Parking, Signals};
@@ -55,9 +56,9 @@ async fn wait_for_call(
         return Ok(json!({ "timeout": true }).into());
     }
     let mut state = json!({ "untilMs": until_ms, "respondBody": request.get("respondBody") });
-    for name in ["page", "respondPage"] {
-        if let Some(html) = request.get(name) {
-            state[name] = html.clone();
+    for name in ["page", "respondPage", "form"] {
+        if let Some(shown) = request.get(name) {
+            state[name] = shown.clone();
         }
     }
     Ok(Progress::Parked(Park {

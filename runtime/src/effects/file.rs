@@ -9,8 +9,9 @@ use super::handles::Bounds;
 use super::progress::EffectResult;
 use super::requests::read;
 use super::sinks::{OpenSinks, Place};
-use super::stored_file::{Form, failed, shown, stored};
+use super::stored_file::{Form, failed, masked, shown, stored};
 use crate::files::{FileValue, Files};
+use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt;
@@ -64,6 +65,10 @@ impl Effect for File {
         if let Ok(Request::Finish(place)) = serde_json::from_str(request) {
             sinks.give_up(&place);
         }
+    }
+
+    fn masked(&self, result: Value, vault: &Vault) -> Value {
+        masked(result, vault)
     }
 
     fn is_repeatable(&self) -> bool {

@@ -12,7 +12,7 @@ use super::effect::Effect;
 use super::progress::EffectResult;
 use super::requests::read;
 use super::sinks::{OpenSinks, Place, whole};
-use super::stored_file::{Form, failed};
+use super::stored_file::{Form, failed, masked};
 use crate::files::{FileValue, Files};
 use crate::secrets::Vault;
 use base64::Engine as _;
@@ -72,18 +72,8 @@ impl Effect for FilePiece {
         serde_json::from_str::<Asked>(request).is_ok_and(|asked| asked.operation == "write")
     }
 
-    /// Masks bytes rather than their base64, which would be none with a mask in it; where the others are stays as it was.
-    fn masked(&self, mut result: Value, vault: &Vault) -> Value {
-        let Some(Value::String(base64)) = result.get_mut("base64") else {
-            return vault.mask_value(result);
-        };
-        if vault.was_used()
-            && let Ok(bytes) = STANDARD.decode(&*base64)
-            && let Some(blotted) = vault.blotted(&bytes)
-        {
-            *base64 = STANDARD.encode(blotted);
-        }
-        result
+    fn masked(&self, result: Value, vault: &Vault) -> Value {
+        masked(result, vault)
     }
 
     fn is_repeatable(&self) -> bool {
@@ -157,19 +147,6 @@ async fn piece(files: &dyn Files, id: &str, offset: u64, (limit, form): (u64, Fo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secrets::Secrets;
-
-    #[test]
-    fn bytes_are_masked_where_they_are() {
-        let vault = Vault::new(Secrets::default(), Arc::from([]), String::new());
-        let piece = |text: &str| json!({ "base64": STANDARD.encode(text), "size": 23 });
-        let masked = |value| FilePiece.masked(value, &vault);
-        assert_eq!(masked(piece("it is geheim, I say")), piece("it is geheim, I say"));
-        vault.note_use("geheim").unwrap();
-        assert_eq!(masked(piece("it is geheim, I say")), piece("it is ******, I say"));
-        assert_eq!(masked(piece("it is not")), piece("it is not"));
-        assert_eq!(masked(json!({ "text": "geheim" })), json!({ "text": "***" }));
-    }
 
     #[test]
     fn reading_is_not_writing() {

@@ -6,7 +6,7 @@ use super::handles::Egress;
 use super::needs::Handles;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use crate::journal::{Entry, Record};
-use crate::replay::Replay;
+use crate::replay::{Replay, Wanted};
 use crate::secrets::{Destination, Vault};
 use heddle_contract::abi::code;
 use heddle_sandbox::{EffectCode, EffectError};
@@ -14,7 +14,7 @@ use heddle_sandbox::{REQUEST_BYTES_MAX, Stop, Waited};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
@@ -44,7 +44,8 @@ pub struct RunEffects {
     /// How many of these do more than wait.
     busy: usize,
     on_wait: Option<OnWait>,
-    in_flight: Arc<Semaphore>,
+    /// Made for the first effect, as is all that only effects share: most runs have none.
+    in_flight: Option<Arc<Semaphore>>,
     /// Ended and recorded, in the order in which the run sees them.
     ready: VecDeque<(Started, Done)>,
     /// Ended in a former execution, by their place among those that had.
@@ -52,12 +53,12 @@ pub struct RunEffects {
     /// Places of those whose results the sandbox has not taken yet.
     untaken: HashMap<u32, OwnedSemaphorePermit>,
     /// Bytes of requests that wait or are at work.
-    request_bytes: Arc<AtomicUsize>,
+    request_bytes: Option<Arc<AtomicUsize>>,
     started: u32,
     /// Those that were not known, and the bytes of the requests among them that are sent.
     begun: (u32, u64),
     /// Bytes of files among them.
-    egress: Egress,
+    egress: OnceLock<Egress>,
     record: Option<Record>,
     unsaved: Unsaved,
     /// Of a replay, whose effects never begin.
@@ -205,14 +206,14 @@ impl RunEffects {
             at_work: HashMap::new(),
             busy: 0,
             on_wait: None,
-            in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            in_flight: None,
             ready: VecDeque::new(),
             known: BTreeMap::new(),
             untaken: HashMap::new(),
-            request_bytes: Arc::default(),
+            request_bytes: None,
             started: 0,
             begun: (0, 0),
-            egress: Egress::default(),
+            egress: OnceLock::new(),
             record,
             unsaved: Unsaved::default(),
             replay: None,
@@ -267,12 +268,13 @@ impl RunEffects {
     /// How many of them no former execution had recorded, and the bytes of those requests that leave for another host.
     pub fn begun(&self) -> (u32, u64) {
         let (begun, bytes) = self.begun;
-        (begun, bytes.saturating_add(self.egress.bytes()))
+        let of_files = self.egress.get().map_or(0, Egress::bytes);
+        (begun, bytes.saturating_add(of_files))
     }
 
     /// Counts files that leave.
     pub fn egress(&self) -> Egress {
-        self.egress.clone()
+        self.egress.get_or_init(Egress::default).clone()
     }
 
     /// What former executions have recorded, if there is a journal.
@@ -328,15 +330,17 @@ impl RunEffects {
                 self.begun.1 = self.begun.1.saturating_add(request.len() as u64);
             }
         }
-        let before = self.request_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let request_bytes = self.request_bytes.get_or_insert_default().clone();
+        let before = request_bytes.fetch_add(bytes, Ordering::Relaxed);
         let held = Held {
-            total: self.request_bytes.clone(),
+            total: request_bytes,
             bytes,
         };
         if before.saturating_add(bytes) > REQUEST_BYTES_MAX {
             return Err(Stop::too_many_request_bytes());
         }
-        let in_flight = self.in_flight.clone();
+        let new = || Arc::new(Semaphore::new(IN_FLIGHT_MAX));
+        let in_flight = self.in_flight.get_or_insert_with(new).clone();
         let journal = self.record.as_ref().map(Record::journal);
         let work = async move {
             if let Some(journal) = journal {
@@ -353,32 +357,24 @@ impl RunEffects {
     }
 
     /// Answers an effect of a replay, as far as it is known; `prepared`: what is to be done if its result is not kept.
-    pub fn answer(
-        &mut self,
-        node: u32,
-        key: String,
-        (kind, prepared): (&str, Option<Prepared>),
-        node_id: impl FnOnce() -> Option<String>,
-    ) {
+    pub fn answer(&mut self, node: u32, wanted: Wanted, prepared: Option<Prepared>) {
         let id = self.started;
         self.started = self.started.saturating_add(1);
-        let known = self
-            .replay
-            .as_mut()
-            .and_then(|replay| replay.take(&key, kind, node_id));
-        let Some((number, json)) = known else { return };
-        let replay = self.replay.as_ref();
-        let has_outcome = replay.is_some_and(|replay| replay.has_later_outcome(&key));
+        let Some(replay) = &mut self.replay else { return };
+        let Some(answer) = replay.take(&wanted) else {
+            return;
+        };
+        let has_outcome = replay.has_later_outcome(&answer.key);
         let started = Started {
             id,
             node,
-            key,
+            key: wanted.key,
             is_repeatable: true,
             only_waits: false,
             is_done_again: false,
         };
-        let known = Known::of(json, prepared, Span::none(), has_outcome);
-        self.known.insert(number, (started, known));
+        let known = Known::of(answer.json, prepared, Span::none(), has_outcome);
+        self.known.insert(answer.number, (started, known));
     }
 
     /// Waits until one has ended and its result is safe, or only parked ones are left. Those that a former execution

@@ -91,7 +91,7 @@ impl Table {
             let idle = self.slots.iter().filter(|(_, slot)| slot.open.is_some());
             let longest = idle.min_by_key(|(_, slot)| slot.tick);
             let Some(longest) = longest.map(|(sink, _)| sink.clone()) else {
-                let message = format!("A run writes at most {max} files at a time.");
+                let message = format!("A run can write at most {max} files at a time.");
                 return Err(EffectError::new(EffectCode::FileLimit, message));
             };
             gone.extend(self.slots.remove(&longest));

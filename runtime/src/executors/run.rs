@@ -87,7 +87,7 @@ impl From<Malformed> for Fault {
 
 struct Conversation<'a> {
     remote: RemoteRun,
-    host: RunHost,
+    host: Box<RunHost>,
     limits: &'a Limits,
     /// What the run may still tell before it waits; `None`: nobody looks on.
     room: Option<WatchRoom>,
@@ -141,7 +141,7 @@ impl Calls {
 }
 
 impl<'a> Conversation<'a> {
-    fn new(remote: RemoteRun, host: RunHost, input: &'a RunInput, io: &Handle) -> Self {
+    fn new(remote: RemoteRun, host: Box<RunHost>, input: &'a RunInput, io: &Handle) -> Self {
         let (executor, run) = (remote.executor.clone(), remote.run);
         Conversation {
             calls: Arc::new(Calls {

@@ -154,8 +154,14 @@ impl Reply {
                 .is_some_and(|message| !message.is_empty()),
             "{self}"
         );
-        let has_details = matches!(code, "VALIDATION" | "TESTS_FAILED" | "ENVIRONMENT_INCOMPLETE")
-            && error["details"].as_array().is_some_and(|all| !all.is_empty());
+        let has_details = matches!(
+            code,
+            "VALIDATION"
+                | "TESTS_FAILED"
+                | "REPLAY_DIFFERS"
+                | "RIGHTS_NOT_APPROVED"
+                | "ENVIRONMENT_INCOMPLETE"
+        ) && error["details"].as_array().is_some_and(|all| !all.is_empty());
         let expected: &[&str] = if has_details {
             &["code", "message", "details"]
         } else {

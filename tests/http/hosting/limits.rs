@@ -157,6 +157,7 @@ async fn quotas_are_checked_and_kept() {
     for (body, field) in [
         (json!({"quotas": {"runsPerMonth": -1}}), "quotas.runsPerMonth"),
         (json!({"quotas": {"runsAtOnce": 0}}), "quotas.runsAtOnce"),
+        (json!({"quotas": {"memoryMbPerRun": 15}}), "quotas.memoryMbPerRun"),
         (json!({"quotas": {"runs": 1}}), "quotas.runs"),
         (json!({"quotas": {}, "retentionDays": 0}), "retentionDays"),
         (json!({}), "quotas"),
@@ -180,6 +181,71 @@ async fn quotas_are_checked_and_kept() {
         (&json!(3), &json!(0)),
         "{at_once}"
     );
+}
+
+/// A pattern whose runs need more than 16 MiB and less than 128.
+fn filling(settings: Value) -> Value {
+    let code = "export default () => { const all = []; for (let i = 0; i < 40; i++) all.push(new Uint8Array(1e6).fill(i)); \
+                return all.length; }";
+    let mut graph = chain(&[
+        ("start", "OnManual", json!({})),
+        ("fill", "JavaScript", json!({"code": code})),
+    ]);
+    graph["settings"] = settings;
+    graph
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pattern_gives_its_runs_what_the_workspace_may_have() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let quotas = json!({"memoryMbPerRun": 128, "computeSecondsPerRun": 3});
+        limit(&service, &ann, quotas).await;
+        let found = standing(&service, &ann, "memoryMbPerRun").await;
+        assert_eq!(
+            (&found["limit"], &found["used"], &found["period"]),
+            (&json!(128), &Value::Null, &json!("run")),
+            "{found}"
+        );
+        let more = filling(json!({"memoryMb": 129, "computeSeconds": 4}));
+        let pattern = service.drawn(&ann, &more).await;
+        let path = format!("/api/patterns/{pattern}/deploy");
+        for dry_run in [true, false] {
+            let deploy = service.post(&path).bearer(&ann.token);
+            let refused = deploy
+                .json(&json!({"nodeDefinitions": {}, "dryRun": dry_run}))
+                .send()
+                .await;
+            assert_eq!(
+                refused.wrong_fields(),
+                ["settings.memoryMb", "settings.computeSeconds"]
+            );
+            let message = refused.body["error"]["message"].as_str().unwrap();
+            assert!(
+                message.contains("at most 128") && message.contains("memoryMbPerRun"),
+                "{message}"
+            );
+        }
+        service.deployed(&bob, &more).await;
+        let allowed = filling(json!({"memoryMb": 128, "computeSeconds": 3}));
+        let deployment = service.deployed(&ann, &allowed).await;
+        let run = async || {
+            let ended = service.execute(&ann, &deployment, "?wait=true", &json!({})).await;
+            ended.data(200)["error"].clone()
+        };
+        assert_eq!(run().await, Value::Null);
+        // What is deployed has no more than the workspace either, once that is less.
+        limit(&service, &ann, json!({"memoryMbPerRun": 16})).await;
+        let error = run().await;
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(
+            error["code"] == "OUT_OF_MEMORY"
+                && message.contains("its 16 MiB of memory")
+                && message.contains("memoryMbPerRun"),
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -27,6 +27,8 @@ each_database! {
         let id = pattern(&service, &ann, json!({"name": "Orders"})).await;
         let path = format!("/api/patterns/{id}/draft");
         get(&service, &ann, &path).await.assert_refused(404, "NOT_FOUND");
+        let optional = format!("{path}?optional=true");
+        assert_eq!(get(&service, &ann, &optional).await.status, 204);
         let definitions = json!({"Own": {"kind": "javascript", "code": "unfinished"}});
         let body = json!({"baseVersion": 1, "graphData": drawn("a"), "nodeDefinitions": definitions});
         let stored = put(&service, &ann, &path, body).await;
@@ -36,6 +38,7 @@ each_database! {
             "baseVersion": 1, "updatedAt": NOW, "graphData": drawn("a"), "nodeDefinitions": definitions,
         }));
         assert_eq!(read.headers["etag"], stored.headers["etag"]);
+        assert_eq!(get(&service, &ann, &optional).await.body, read.body);
         put(&service, &ann, &path, json!({"baseVersion": 1, "graphData": drawn("b")})).await;
         let read = get(&service, &ann, &path).await;
         assert_eq!((&read.body["graphData"], &read.body["nodeDefinitions"]), (&drawn("b"), &json!({})));

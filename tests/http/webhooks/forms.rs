@@ -127,7 +127,7 @@ each_database! {
         let escaped = "&lt;/textarea&gt;&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;";
         for part in [
             "<li><a href=\"#f0\">Your &lt;b&gt;name&lt;/b&gt;: Fill in this field.</a></li>",
-            "<li><a href=\"#f3-0\">colour: Choose one of the answers that are there.</a></li>",
+            "<li><a href=\"#f3-0\">colour: Choose one of the listed answers.</a></li>",
             "aria-describedby=\"f0-mistake\" required aria-invalid=\"true\"",
             &format!("value=\"{escaped}\">"),
             &format!(">\n{escaped}</textarea>"),
@@ -180,7 +180,7 @@ each_database! {
         let who = part("name=\"who\"", "Ann");
         let wrong = upload(format!("{who}{}", file("papers", "a.exe", "x"))).await;
         assert_eq!(title(&wrong), (422, "Error: A visit"));
-        assert!(wrong.text.contains("Choose a file of another kind: .txt, image/*."), "{wrong}");
+        assert!(wrong.text.contains("Choose a different kind of file: .txt, image/*."), "{wrong}");
         let unchosen = file("photo", "", "");
         let both = format!("{who}{}{}{unchosen}{}", file("papers", "a.txt", "one"), file("papers", "b.txt", "two"), file("other", "c.txt", "three"));
         assert_eq!(title(&upload(both).await), (200, "Thank you"));

@@ -218,7 +218,9 @@ each_database! {
         let limits = json!({"scheme": "none", "allowIps": ["127.0.0.1"], "maxBytes": 10, "requestsPerMinute": 2});
         hook.save(graph(limits, &[])).await;
         assert_eq!(hook.post("{\"a\": 1}").send().await.status, 202);
-        assert_eq!(refused(&hook.post("{\"abc\": 12}").send().await), (413, "PAYLOAD_TOO_LARGE"));
+        let large = hook.post("{\"abc\": 12}").send().await;
+        assert_eq!(refused(&large), (413, "PAYLOAD_TOO_LARGE"));
+        assert!(large.text.contains("larger than 10 bytes, as many as `maxBytes` of the trigger allows"), "{large}");
         assert_eq!(hook.post("{}").send().await.status, 202);
         let limited = hook.post("{}").send().await;
         assert_eq!(refused(&limited), (429, "RATE_LIMITED"));

@@ -170,6 +170,27 @@ each_database! {
         assert_eq!(event["body"]["secret"]["base64"], STANDARD.encode("contents of the file"));
     }
 
+    async fn a_csv_of_five_megabytes_passes_code_without_settings(service: Service) {
+        let mut csv = "id,region,quantity,product,day\n".to_owned();
+        let mut rows = 0_u64;
+        while csv.len() < 5_000_000 {
+            csv.push_str(&format!("{rows:06},north,{},chair with arms {rows},2026-03-31\n", rows % 7));
+            rows += 1;
+        }
+        let node = |id: &str, kind: &str, parameters: Value| json!({"id": id, "type": kind, "data": {"parameters": parameters}});
+        let code = "export default ({input}) => ({rows: input.length, sum: input.reduce((sum, row) => sum + Number(row.quantity), 0)})";
+        let after = [
+            node("read", "Csv", json!({"value": "{{ $input.body }}"})),
+            node("code", "JavaScript", json!({"code": code})),
+            node("end", "Return", json!({})),
+        ];
+        let parameters = json!({"scheme": "none", "accept": ["text"], "responseMode": "sync"});
+        let hook = Hook::deployed(&service, graph(parameters, &after)).await;
+        let told = request(&hook, "POST", "text/csv", csv).send().await;
+        let sum: u64 = (0..rows).map(|row| row % 7).sum();
+        assert_eq!((told.status, &told.body["output"]), (200, &json!({"rows": rows, "sum": sum})), "{told}");
+    }
+
     async fn what_is_no_form_is_refused_with_what_is_wrong(service: Service) {
         let parameters = json!({"scheme": "none", "accept": ["json", "form", "multipart", "text"]});
         let hook = Hook::saved(&service, graph(parameters, &[])).await;

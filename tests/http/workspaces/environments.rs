@@ -143,6 +143,18 @@ each_database! {
         let mut reader = service.app.store.reader().await.unwrap();
         let stored = secrets::variables(&mut reader.db(), id_in(&production)).await.unwrap();
         assert_eq!(serde_json::Value::from(stored), fewer);
+        // Of two who have read the same, the second is refused.
+        let read = get(&service, &ann, &path).await;
+        let tag = read.headers["etag"].to_str().unwrap().to_owned();
+        let change = async |body: &str| {
+            let request = service.put(&path).bearer(&ann.token).header("if-match", &tag);
+            request.header("content-type", "application/json").body(body.to_owned()).send().await
+        };
+        let first = change(r#"{"REGION": "first"}"#).await;
+        assert_eq!((first.status, first.headers["etag"] == tag), (200, false));
+        change(r#"{"REGION": "second"}"#).await.assert_refused(409, "CONFLICT");
+        let read = get(&service, &ann, &path).await;
+        assert_eq!((read.data(200), &read.headers["etag"]), (&json!({"REGION": "first"}), &first.headers["etag"]));
     }
 
     async fn changes_are_for_admins_of_the_workspace(service: Service) {

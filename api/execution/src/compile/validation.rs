@@ -74,6 +74,24 @@ impl NeededRights {
         }
     }
 
+    /// Each of them as `kind: name`, but for variables, which are no right.
+    pub fn listed(&self) -> Vec<String> {
+        let kinds = [
+            ("effect", &self.effects),
+            ("secret", &self.secrets),
+            ("connection", &self.connections),
+            ("host", &self.hosts),
+            ("pattern", &self.patterns),
+        ];
+        let names = kinds
+            .into_iter()
+            .flat_map(|(kind, names)| names.iter().map(move |name| format!("{kind}: {name}")));
+        let javascript = self
+            .javascript
+            .then(|| "code for the JavaScript engine".to_owned());
+        names.chain(javascript).collect()
+    }
+
     /// What is not among others, of each kind.
     pub fn without(&self, others: &NeededRights) -> NeededRights {
         let without = |all: &[String], others: &[String]| -> Vec<String> {

@@ -1,8 +1,9 @@
 //! Makes ready what is to be deployed: compiled from a version, or as it is deployed elsewhere. Stores nothing.
 
-use super::request::{DeployError, DeployRequest, DeployVersion};
+use super::request::{DeployError, DeployRequest, DeployVersion, Gate};
 use crate::compile::{Asker, Finding, Sources};
 use crate::modules::{LoadError, Modules};
+use crate::tenants::Tenants;
 use heddle_compiler::Options;
 use heddle_contract::manifest::Manifest;
 use heddle_model::access::Editor;
@@ -10,7 +11,8 @@ use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::status::DeploymentStatus;
-use heddle_runtime::Tier;
+use heddle_model::tenant::Tenant;
+use heddle_runtime::{Limits, Tier};
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::workspaces::EnvironmentRow;
@@ -33,12 +35,16 @@ pub(super) struct Ready {
     pub warnings: Vec<Finding>,
     /// The name of the environment from which it is promoted.
     pub from: Option<String>,
+    /// What was looked at before.
+    pub gate: Gate,
 }
 
 /// Makes things ready to be deployed.
 pub(super) struct Maker<'a> {
     pub store: &'a Store,
     pub clock: &'a Clock,
+    pub limits: &'a Limits,
+    pub tenants: &'a Tenants,
     pub modules: &'a Modules,
 }
 
@@ -71,6 +77,11 @@ impl Maker<'_> {
                 diagnostics: compiled.diagnostics,
             });
         };
+        let tenant = self
+            .tenants
+            .of(Tenant::of(row.owner_id, row.workspace_id))
+            .await?;
+        tenant.check_settings(&artifact.manifest.settings, self.limits)?;
         let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
         let program = session.load(self.modules.runtime().await?, plan).await?;
         drop(session);
@@ -83,6 +94,7 @@ impl Maker<'_> {
             manifest: artifact.manifest,
             warnings,
             from: None,
+            gate: request.gate,
         })
     }
 
@@ -131,6 +143,7 @@ impl Maker<'_> {
             manifest,
             warnings: Vec::new(),
             from: from.map(|from| from.name),
+            gate: Gate::default(),
         })
     }
 
@@ -150,7 +163,8 @@ impl Maker<'_> {
         )
     }
 
-    async fn environment(
+    /// The environment that is wanted, or the default one.
+    pub async fn environment(
         &self,
         editor: &Editor,
         pattern: &PatternRow,

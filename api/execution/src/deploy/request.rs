@@ -2,10 +2,12 @@
 
 use crate::compile::validation::Diagnostic;
 use crate::compile::{Finding, LoadFailure};
+use heddle_model::deploy_rules::DeployRules;
 use heddle_model::error::ServiceError;
-use heddle_model::ids::EnvironmentId;
+use heddle_model::ids::{DeploymentId, EnvironmentId};
 use heddle_runtime::ProgramError;
 use heddle_store::StoreError;
+use heddle_store::deployments::DeploymentRow;
 use serde_json::value::RawValue;
 
 /// What to deploy a pattern with.
@@ -18,6 +20,37 @@ pub struct DeployRequest {
     /// Whether its runs record what each node did.
     pub trace: bool,
     pub version: DeployVersion,
+    pub gate: Gate,
+}
+
+/// What was looked at before something is deployed; the audit log tells what people have said to it.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    /// The rules that are kept.
+    pub kept: DeployRules,
+    /// What was compared for them; nothing else is stored. `None`: nothing was.
+    pub compared: Option<Compared>,
+    /// How many recorded events the version treats differently, if somebody wants that.
+    pub acknowledged: Option<usize>,
+    /// Whether somebody has approved that it may reach more.
+    pub is_approved: bool,
+}
+
+/// What was to be deployed, and what was deployed there, when both were compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    artifact: String,
+    replaced: Option<(DeploymentId, Option<EnvironmentId>, String)>,
+}
+
+impl Compared {
+    /// Of a deployment as it would be stored, and of the one whose place it takes.
+    pub fn of(new: &DeploymentRow, replaced: Option<&DeploymentRow>) -> Self {
+        Compared {
+            artifact: new.artifact.clone(),
+            replaced: replaced.map(|row| (row.id, row.environment_id, row.artifact.clone())),
+        }
+    }
 }
 
 /// Where a deployment goes.

@@ -71,6 +71,8 @@ struct DrawnNode {
 struct DrawnData {
     #[serde(default)]
     label: Option<String>,
+    #[serde(default)]
+    once: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -120,7 +122,11 @@ impl Scene {
         let ancestors = ancestors(&drawn.edges, &request.node_id);
         let input = match request.input.take() {
             Some(input) => input,
-            None => input_of(&drawn.edges, &request),
+            None => {
+                let node = nodes.get(request.node_id.as_str());
+                let once = node.and_then(|node| node.data.as_ref()?.once.as_ref()?.as_bool());
+                input_of(&drawn.edges, &request, once == Some(true))
+            }
         };
         let label = |node: &DrawnNode| node.data.as_ref().and_then(|data| data.label.clone());
         // In the order of the graph, so that the same graph gives the same module.
@@ -281,8 +287,9 @@ fn ancestors<'a>(edges: &'a [DrawnEdge], node: &str) -> HashSet<&'a str> {
     found
 }
 
-/// The value on a node's input: that of its one port, or an object by port if several are wired.
-fn input_of(edges: &[DrawnEdge], request: &PreviewRequest) -> Value {
+/// The value on a node's input: that of its one port, or an object by port if several are wired. With `once`, lists end
+/// after their first item.
+fn input_of(edges: &[DrawnEdge], request: &PreviewRequest, once: bool) -> Value {
     let mut ports: Vec<(&str, Vec<&Value>)> = Vec::new();
     for edge in edges.iter().filter(|edge| edge.target == request.node_id) {
         let port = edge.target_handle.as_deref().unwrap_or("in");
@@ -292,10 +299,14 @@ fn input_of(edges: &[DrawnEdge], request: &PreviewRequest) -> Value {
             None => ports.push((port, output.into_iter().collect())),
         }
     }
-    let value = |values: &[&Value]| match values {
+    let all = |values: &[&Value]| match values {
         [] => Value::Null,
         [one] => (*one).clone(),
         several => several.iter().map(|value| (*value).clone()).collect(),
+    };
+    let value = |values: &[&Value]| match all(values) {
+        Value::Array(items) if once => items.into_iter().take(1).collect(),
+        value => value,
     };
     match ports.as_slice() {
         [] => Value::Null,

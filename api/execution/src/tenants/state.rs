@@ -1,11 +1,14 @@
 //! What a workspace may use and has used, as counters that many runs change at once.
 
+use heddle_contract::manifest::{FUEL_PER_COMPUTE_SECOND, Settings};
 use heddle_model::clock::Timestamp;
+use heddle_model::error::{Detail, ServiceError};
 use heddle_model::ids::WorkspaceId;
 use heddle_model::status::TriggeredBy;
 use heddle_model::tenant::Tenant;
 use heddle_model::usage::{Used, month_of};
-use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota, WorkspaceQuotas};
+use heddle_model::workspace_quota::{Period, WorkspaceExceeded, WorkspaceQuota, WorkspaceQuotas};
+use heddle_runtime::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -188,11 +191,61 @@ impl TenantState {
         }
     }
 
+    /// The limits of a run of the tenant's.
+    pub fn of_a_run(&self, limits: &Limits) -> Limits {
+        let limit = |quota| self.limit(quota).unsigned_abs();
+        limits.clone().within(
+            limit(WorkspaceQuota::MemoryMbPerRun),
+            limit(WorkspaceQuota::ComputeSecondsPerRun),
+        )
+    }
+
+    /// Refuses settings of a pattern that ask for more than its runs can have.
+    pub fn check_settings(&self, settings: &Settings, limits: &Limits) -> Result<(), ServiceError> {
+        let ceilings = self.of_a_run(limits).ceilings;
+        let memory_mb = (ceilings.memory_bytes >> 20) as u64;
+        let seconds = ceilings.fuel / FUEL_PER_COMPUTE_SECOND;
+        let mut details = Vec::new();
+        for (field, wanted, most, quota, setting) in [
+            (
+                "memoryMb",
+                settings.memory_mb,
+                memory_mb,
+                WorkspaceQuota::MemoryMbPerRun,
+                "run_memory_ceiling",
+            ),
+            (
+                "computeSeconds",
+                settings.compute_seconds,
+                seconds,
+                WorkspaceQuota::ComputeSecondsPerRun,
+                "run_fuel_ceiling",
+            ),
+        ] {
+            if wanted.is_some_and(|wanted| wanted > most) {
+                let quota = quota.name();
+                details.push(Detail {
+                    path: format!("settings.{field}"),
+                    message: format!(
+                        "must be at most {most} here: lower it, or ask the operator of the service to raise the quota {quota} \
+                         of the workspace or the server's {setting}"
+                    ),
+                });
+            }
+        }
+        match details.is_empty() {
+            true => Ok(()),
+            false => Err(ServiceError::fields(details)),
+        }
+    }
+
     pub(super) fn set_limits(&self, limits: &WorkspaceQuotas) {
         let mut is_limited = false;
         for quota in WorkspaceQuota::ALL.iter().copied() {
             let limit = limits.limit(quota).unwrap_or(UNLIMITED);
-            is_limited |= limit != UNLIMITED && quota != WorkspaceQuota::RunsAtOnce;
+            // What counts nothing here needs no measuring.
+            let is_counted = quota != WorkspaceQuota::RunsAtOnce && quota.period() != Period::Run;
+            is_limited |= limit != UNLIMITED && is_counted;
             if let Some(kept) = self.limits.get(quota as usize) {
                 kept.store(limit, Ordering::Relaxed);
             }

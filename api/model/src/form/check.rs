@@ -18,6 +18,22 @@ pub(super) fn value(field: &Field, given: Option<&Value>) -> Result<Value, Refus
     }
 }
 
+/// What a program has sent as JSON, as a page sends it; `None`: not at all.
+pub(super) fn as_sent(field: &Field, value: &Value) -> Result<Option<Value>, Refusal> {
+    Ok(match (field.kind, value) {
+        (_, Value::Null) => None,
+        (Kind::File, Value::Array(none)) if none.is_empty() => None,
+        (Kind::File, _) => {
+            return Err("Send files as `multipart/form-data`, to the form's own address.".to_owned());
+        }
+        (Kind::Checkbox, Value::Bool(is_ticked)) => is_ticked.then(|| Value::String("on".to_owned())),
+        // A text would count as ticked, even "false".
+        (Kind::Checkbox, _) => return Err("Send true or false here.".to_owned()),
+        (_, Value::Number(number)) => Some(Value::String(number.to_string())),
+        (_, other) => Some(other.clone()),
+    })
+}
+
 /// What was sent under a name; an input that was left empty sends an empty text.
 fn parts(given: Option<&Value>) -> Vec<&Value> {
     let all = match given {
@@ -54,7 +70,7 @@ fn one(field: &Field, given: &[&Value]) -> Result<Value, Refusal> {
         }
         Kind::Select | Kind::Radio => chosen(field, text)?,
         Kind::Text if text.chars().any(char::is_control) => {
-            return Err("Enter this in one line.".to_owned());
+            return Err("Enter this on one line.".to_owned());
         }
         _ => {}
     }
@@ -157,7 +173,7 @@ fn length(field: &Field, text: &str) -> Result<(), Refusal> {
         .as_ref()
         .is_some_and(|pattern| !pattern.matches(text))
     {
-        let usual = || "Enter this in the format that is asked for.".to_owned();
+        let usual = || "Enter this in the requested format.".to_owned();
         return Err(field.pattern_message.clone().unwrap_or_else(usual));
     }
     Ok(())
@@ -173,7 +189,7 @@ fn counted(count: usize, of_what: &str) -> String {
 fn chosen(field: &Field, text: &str) -> Result<(), Refusal> {
     match field.choices.iter().any(|choice| choice.value == text) {
         true => Ok(()),
-        false => Err("Choose one of the answers that are there.".to_owned()),
+        false => Err("Choose one of the listed answers.".to_owned()),
     }
 }
 
@@ -256,7 +272,7 @@ fn accepted(field: &Field, file: &Map<String, Value>) -> Result<(), Refusal> {
     match field.accept.is_empty() || field.accept.iter().any(fits) {
         true => Ok(()),
         false => Err(format!(
-            "Choose a file of another kind: {}.",
+            "Choose a different kind of file: {}.",
             field.accept.join(", ")
         )),
     }

@@ -33,7 +33,7 @@ pub struct Field {
     pub length_min: Option<usize>,
     pub length_max: Option<usize>,
     pub pattern: Option<Pattern>,
-    /// What people read whose text does not match the pattern.
+    /// What people read if their text does not match the pattern.
     pub pattern_message: Option<String>,
     /// Endings and types of files.
     pub accept: Vec<String>,

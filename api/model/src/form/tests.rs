@@ -113,7 +113,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
     let options = json!(["red", "blue"]);
     for (field, given, message) in [
         (json!({"required": true}), json!("  "), "Fill in this field."),
-        (json!({}), json!("a\nb"), "Enter this in one line."),
+        (json!({}), json!("a\nb"), "Enter this on one line."),
         (json!({}), json!(["a", "b"]), "Send only one value here."),
         (json!({}), file.clone(), "Send a text here."),
         (
@@ -129,7 +129,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
         (
             json!({"pattern": "[a-z]|[0-9]"}),
             json!("a1"),
-            "Enter this in the format that is asked for.",
+            "Enter this in the requested format.",
         ),
         (
             json!({"pattern": "a", "patternMessage": "Only a."}),
@@ -139,7 +139,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
         (
             json!({"pattern": "("}),
             json!("b"),
-            "Enter this in the format that is asked for.",
+            "Enter this in the requested format.",
         ),
         (json!({"type": "number"}), json!("nan"), "Enter a number."),
         (json!({"type": "number"}), json!("1,5"), "Enter a number."),
@@ -202,7 +202,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
         (
             json!({"type": "select", "options": options}),
             json!("green"),
-            "Choose one of the answers that are there.",
+            "Choose one of the listed answers.",
         ),
         (
             json!({"type": "radio", "options": options, "required": true}),
@@ -238,7 +238,7 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
         (
             json!({"type": "file", "accept": [".pdf", "image/*"]}),
             file.clone(),
-            "Choose a file of another kind: .pdf, image/*.",
+            "Choose a different kind of file: .pdf, image/*.",
         ),
     ] {
         assert_eq!(
@@ -264,4 +264,33 @@ fn all_mistakes_are_told_and_unknown_names_dropped() {
         .check(json!({"a": "1", "c": "on", "z": "2"}).as_object().unwrap())
         .unwrap();
     assert_eq!(Value::Object(values), json!({"a": "1", "b": null, "c": true}));
+}
+
+#[test]
+fn a_program_sends_numbers_and_truth_values_and_no_files() {
+    let parameters = json!({"title": "F", "fields": [
+        {"name": "n", "type": "number", "required": true}, {"name": "yes", "type": "checkbox"}, {"name": "plan", "type": "file"},
+    ]});
+    let form = Form::of(parameters.as_object().unwrap());
+    let sent = |given: Value| form.check_json(given.as_object().unwrap());
+    for (given, expected) in [
+        (
+            json!({"n": 3, "yes": true}),
+            json!({"n": 3, "yes": true, "plan": null}),
+        ),
+        (
+            json!({"n": "3", "yes": false, "plan": null}),
+            json!({"n": 3, "yes": false, "plan": null}),
+        ),
+    ] {
+        assert_eq!(sent(given).map(Value::Object), Ok(expected));
+    }
+    for yes in [json!("false"), json!(0), json!({})] {
+        let refused = sent(json!({"yes": yes, "plan": {"$file": "f"}})).unwrap_err();
+        assert_eq!(
+            form.told(&refused),
+            "`n`: Fill in this field. `yes`: Send true or false here. \
+             `plan`: Send files as `multipart/form-data`, to the form's own address."
+        );
+    }
 }

@@ -79,7 +79,7 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
     let Some(path) = id else {
         let identity = canonical(json).ok_or_else(|| {
             AnswerProblem(format!(
-                "can't be compared at element {number}, which is nested too deep or has text that is none. Say where the ids \
+                "can't be compared at element {number}, which is nested too deeply or contains invalid text. Say where the ids \
                  are by `id`"
             ))
         })?;

@@ -262,7 +262,7 @@ pub(super) fn apart(part: &[u8]) -> Result<(Head, &[u8]), ServiceError> {
     let end = part.iter().take(LINE_MAX).position(|byte| *byte == b'\n');
     let (line, bytes) = end
         .and_then(|end| Some((part.get(..end)?, part.get(end + 1..)?)))
-        .ok_or_else(|| refused("A part begins with a line that names it."))?;
+        .ok_or_else(|| refused("A part must begin with a line that names it."))?;
     let head: Head = serde_json::from_slice(line).map_err(|error| {
         refused(format!(
             "The line before a part is not what heddle writes: {error}."
@@ -295,8 +295,9 @@ pub(super) fn read(
     let number = head.part;
     let wrong = |why: String| refused(format!("Part {number} ({}) {why}.", head.of));
     let packed = key.open(&bound(archive, number, &head.of, head.rows), bytes);
-    let packed = packed
-        .ok_or_else(|| wrong("can't be decrypted: it was changed, or is of another archive".to_owned()))?;
+    let packed = packed.ok_or_else(|| {
+        wrong("can't be decrypted: it was changed, or belongs to another archive".to_owned())
+    })?;
     let mut text = String::new();
     let mut decoder = ZlibDecoder::new(packed.as_slice()).take(ROWS_BYTES_MAX + 1);
     let read = decoder.read_to_string(&mut text);

@@ -131,8 +131,8 @@ fn hosting_of(text: Option<&str>) -> Result<Option<String>, ServiceError> {
     })?;
     let mut quotas = WorkspaceQuotas::default();
     for quota in WorkspaceQuota::ALL {
-        let least = i64::from(*quota == WorkspaceQuota::RunsAtOnce);
-        quotas.set(*quota, read.quotas.limit(*quota).filter(|limit| *limit >= least));
+        let limit = read.quotas.limit(*quota);
+        quotas.set(*quota, limit.filter(|limit| *limit >= quota.least()));
     }
     let hosting = Hosting {
         quotas,
@@ -177,9 +177,9 @@ pub async fn part(
     let added = add(service, origin, workspace, (number, part)).await;
     match added {
         Err(error) if error.code() == Code::Validation => {
-            tracing::warn!(%workspace, part = number, "An archive is wrong, and its import ends: {error}");
+            tracing::warn!(%workspace, part = number, "An archive is invalid, so its import ends: {error}");
             service.executions.erase_workspace(workspace).await?;
-            let message = format!("{} Nothing of the archive is left.", sentence(error.message()));
+            let message = format!("{} Nothing from the archive was kept.", sentence(error.message()));
             Err(Code::Validation.with(message))
         }
         added => added,
@@ -212,7 +212,7 @@ async fn add(
     let (head, rows) = read.await.map_err(ServiceError::internal)??;
     if head.part != number {
         let message = format!(
-            "The part says that it is number {}, and was sent as {number}.",
+            "The part says that it is number {}, but was sent as {number}.",
             head.part
         );
         return Err(ServiceError::field("", message));

@@ -98,7 +98,7 @@ impl ExternalProvider {
         if let (Some(said), Some(issuer)) = (login.issuer, &endpoints.issuer)
             && said != issuer
         {
-            return Err(LoginError::refused("the code is another provider's"));
+            return Err(LoginError::refused("the code is from another provider"));
         }
         let tokens = provider.tokens(&endpoints, login).await?;
         let claims = match &endpoints.issuer {

@@ -14,7 +14,7 @@ pub fn invitation(to: &str, by: &str, workspace: &str, link: &str) -> Letter {
         text: format!(
             "{by} invites you to the workspace {workspace} on heddle, where workflows are drawn and run.\n\n\
              To join, open this link within 30 days:\n\n{link}\n\n\
-             If you don't know who this is, you need not do anything.\n"
+             If you don't know who this is, you can ignore this message.\n"
         ),
     }
 }
@@ -35,7 +35,7 @@ pub fn reset(to: &str, is_verified: bool, link: &str) -> Letter {
         text: format!(
             "Somebody asked for a new password for your account on heddle.\n\n\
              To set one, open this link within an hour:\n\n{link}\n\n{warning}\
-             If it was not you, you need not do anything: your password stays as it is.\n"
+             If this was not you, you can ignore this message: your password stays as it is.\n"
         ),
     }
 }
@@ -47,7 +47,7 @@ pub fn no_password(to: &str, page: &str) -> Letter {
         subject: "Your account on heddle has no password".to_owned(),
         text: format!(
             "Somebody asked for a new password for your account on heddle. It has none: you sign in through your \
-             login provider, at\n\n{page}\n\nIf it was not you, you need not do anything.\n"
+             login provider, at\n\n{page}\n\nIf this was not you, you can ignore this message.\n"
         ),
     }
 }
@@ -59,8 +59,8 @@ pub fn verification(to: &str, link: &str) -> Letter {
         subject: "Verify your email address for heddle".to_owned(),
         text: format!(
             "Your email address was given for an account on heddle.\n\n\
-             If that was you, open this link within a day, in the browser in which you are signed in:\n\n{link}\n\n\
-             If it was not you, you need not do anything: without you, the address stays unverified.\n"
+             If that was you, open this link within a day, in the browser where you are signed in:\n\n{link}\n\n\
+             If this was not you, you can ignore this message: without you, the address stays unverified.\n"
         ),
     }
 }

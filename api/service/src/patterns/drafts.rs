@@ -35,23 +35,25 @@ pub enum InPlaceOf {
     Tag(String),
 }
 
-/// The caller's draft of a pattern. 404 if there is none.
-pub async fn get(
+/// The caller's draft of a pattern, if there is one.
+pub async fn find(
     service: &Service,
     scope: &Scope,
     id: PatternId,
-) -> Result<(DraftRow, Stored), ServiceError> {
+) -> Result<Option<(DraftRow, Stored)>, ServiceError> {
     let mut reader = service.store.reader().await?;
     readable(&mut reader.db(), scope, id).await?;
     let found = drafts::get(&mut reader.db(), scope, id).await?;
     drop(reader);
-    let (row, bytes) = found.ok_or_else(none)?;
+    let Some((row, bytes)) = found else {
+        return Ok(None);
+    };
     let size = (usize::try_from(bytes).unwrap_or(usize::MAX), ANSWER_FACTOR);
     let share = service.budget.take_unless_small(Some(scope.user()), size).await?;
     let content = drafts::content(&mut service.store.reader().await?.db(), scope, id, &row.etag).await?;
     let content = content.ok_or_else(|| changed("The draft was changed while it was read: try again."))?;
     let stored = json(id, content, share).await?;
-    Ok((row, stored))
+    Ok(Some((row, stored)))
 }
 
 /// Stores the editor's draft of a pattern.
@@ -115,7 +117,8 @@ pub async fn remove(service: &Service, editor: Editor, id: PatternId) -> Result<
     write.await
 }
 
-fn none() -> ServiceError {
+/// The error where there is no draft.
+pub fn none() -> ServiceError {
     Code::NotFound.with("You have no draft of this pattern.")
 }
 

@@ -196,7 +196,7 @@ impl Case {
         // An event that could be read by itself nests more deeply in here.
         match serde_json::from_str::<Case>(&text) {
             Ok(_) => Ok(text),
-            Err(_) => Err(Code::Validation.with("The test nests too deeply to be kept.")),
+            Err(_) => Err(Code::Validation.with("The test is nested too deeply to be stored.")),
         }
     }
 

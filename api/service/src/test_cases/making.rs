@@ -82,7 +82,7 @@ pub async fn from_event(
         .into_iter()
         .find(|event| event.node_id == node_id && event.received_at == received_at);
     let found =
-        found.ok_or_else(|| Code::NotFound.with("There is no such event, or it has been removed."))?;
+        found.ok_or_else(|| Code::NotFound.with("This event does not exist, or it has been removed."))?;
     let (graph, effects) = effects(service, &editor, (pattern, row.version_number)).await?;
     let case = Case {
         name: name.unwrap_or_else(|| naming::of_event(&graph, &node_id, received_at)),

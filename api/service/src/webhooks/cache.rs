@@ -6,7 +6,7 @@ use heddle_model::ids::{EndpointId, PatternId};
 use heddle_model::slot::Slot;
 use heddle_model::webhook::Webhook;
 use heddle_store::vault::Vault;
-use heddle_store::{ReadCache, Store, endpoints};
+use heddle_store::{Moment, ReadCache, Store, endpoints};
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +63,15 @@ impl Endpoints {
         {
             return Ok(Some(endpoint));
         }
+        // Boxed: the future of each request would have to carry it.
+        Box::pin(self.read(webhook_id, (moment, now))).await
+    }
+
+    async fn read(
+        &self,
+        webhook_id: &str,
+        (moment, now): (Moment, Timestamp),
+    ) -> Result<Option<Arc<Endpoint>>, ServiceError> {
         let mut reader = self.store.reader().await?;
         let Some(row) = endpoints::for_ingestion(&mut reader.db(), webhook_id).await? else {
             return Ok(None);

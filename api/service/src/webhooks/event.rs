@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Event<'a> {
-    headers: BTreeMap<&'a str, String>,
+    headers: Headers<'a>,
     /// As it came, so that no number loses a digit.
     body: &'a RawValue,
     method: &'a str,
@@ -29,6 +29,15 @@ struct Event<'a> {
     /// Who answered, if the service knows: nobody can claim it in a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a Answerer>,
+}
+
+/// By name, in the order of names. Borrowed from the request as far as it goes: this is done for each.
+struct Headers<'a>(Vec<(&'a str, Cow<'a, str>)>);
+
+impl Serialize for Headers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|header| (header.0, &header.1)))
+    }
 }
 
 /// What a webhook adds to an event.
@@ -83,7 +92,7 @@ pub fn of_answer(
     by: &Answerer,
 ) -> Result<Box<RawValue>, serde_json::Error> {
     serde_json::value::to_raw_value(&Event {
-        headers: BTreeMap::new(),
+        headers: Headers(Vec::new()),
         body,
         method: "POST",
         query: by_key(query),
@@ -130,7 +139,20 @@ pub fn with_body(
 }
 
 fn written(received: &Received<'_>, added: Added<'_>) -> Result<Box<RawValue>, serde_json::Error> {
-    let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
+    serde_json::value::to_raw_value(&Event {
+        headers: by_name(received),
+        body: received.body,
+        method: received.method,
+        query: by_key(received.query),
+        params: added.params,
+        raw_body: added.raw_body,
+        claims: added.claims,
+        by: None,
+    })
+}
+
+fn by_name<'a>(received: &Received<'a>) -> Headers<'a> {
+    let mut by_name: Vec<(&'a str, Cow<'a, str>)> = Vec::with_capacity(received.headers.len());
     for (name, value) in received.headers {
         let value = match name.as_str().eq_ignore_ascii_case(received.proof) {
             true => Cow::Borrowed(MASK),
@@ -143,24 +165,18 @@ fn written(received: &Received<'_>, added: Added<'_>) -> Result<Box<RawValue>, s
             },
             false => value,
         };
-        by_name
-            .entry(name.as_str())
-            .and_modify(|held| {
+        match by_name.last_mut() {
+            // The values of one name follow each other.
+            Some((last, held)) if *last == name.as_str() => {
+                let held = held.to_mut();
                 held.push_str(", ");
                 held.push_str(&value);
-            })
-            .or_insert_with(|| value.into_owned());
+            }
+            _ => by_name.push((name.as_str(), value)),
+        }
     }
-    serde_json::value::to_raw_value(&Event {
-        headers: by_name,
-        body: received.body,
-        method: received.method,
-        query: by_key(received.query),
-        params: added.params,
-        raw_body: added.raw_body,
-        claims: added.claims,
-        by: None,
-    })
+    by_name.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    Headers(by_name)
 }
 
 fn by_key(query: Option<&str>) -> BTreeMap<String, Values> {

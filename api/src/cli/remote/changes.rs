@@ -1,29 +1,31 @@
 //! `heddle status`, `diff`, `pull` and `push`.
 
-use super::{opened, pattern_name};
+use super::opened;
+use super::surroundings::{Surroundings, Wanted};
+use super::words::{line, report, told, word};
 use crate::cli::case;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
 use crate::cli::schema;
 use crate::cli::serve;
 use clap::Args;
-use heddle_remote::change::{Change, changes};
+use heddle_remote::change::changes;
 use heddle_remote::directory::Directory;
 use heddle_remote::document::Document;
-use heddle_remote::merge::{Conflict, Prefer};
-use heddle_remote::server::{Server, plain};
+use heddle_remote::merge::Prefer;
+use heddle_remote::server::Server;
 use heddle_remote::sync::{self, Done, Pattern, PushOptions, Since};
 use heddle_remote::test_files::{self, Test};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Characters of a value in a conflict that are shown.
-const SHOWN_MAX: usize = 200;
+/// After what a dry run has listed.
+const ONLY_SAID: &str = "this is what would be done: nothing was stored, here or on the server";
 
 /// Flags of `heddle status`.
 #[derive(Args, Debug)]
 pub struct StatusArgs {
-    /// Print JSON: [{pattern, test?, here, there}], each of same, changed, new and gone.
+    /// Print JSON: [{pattern, test?, here, there}] and [{file, here, there, missing}] of other files, each of same, changed, new and gone.
     #[arg(long)]
     pub json: bool,
 }
@@ -31,7 +33,7 @@ pub struct StatusArgs {
 /// Flags of `heddle diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Patterns, by their directories' names; default: all.
+    /// Patterns, by their directories' names, and environments, as in `environments/staging`; default: all.
     patterns: Vec<String>,
     /// Show what has changed on the server instead of here.
     #[arg(long)]
@@ -41,12 +43,12 @@ pub struct DiffArgs {
 /// Flags of `heddle pull`.
 #[derive(Args, Debug)]
 pub struct PullArgs {
-    /// Patterns, by their directories' names; default: all.
+    /// Patterns, by their directories' names, and environments, as in `environments/staging`; default: all.
     patterns: Vec<String>,
-    /// Where both sides have changed the same, keep what is here.
+    /// Where both sides have changed the same thing, keep what is here.
     #[arg(long, conflicts_with = "theirs")]
     ours: bool,
-    /// Where both sides have changed the same, take what the server has.
+    /// Where both sides have changed the same thing, take what the server has.
     #[arg(long)]
     theirs: bool,
     /// Only say what would be done.
@@ -57,7 +59,7 @@ pub struct PullArgs {
 /// Flags of `heddle push`.
 #[derive(Args, Debug)]
 pub struct PushArgs {
-    /// Patterns, by their directories' names; default: all.
+    /// Patterns, by their directories' names, and environments, as in `environments/staging`; default: all.
     patterns: Vec<String>,
     /// The summary of the new versions; default: what has changed, in the server's words.
     #[arg(short, long)]
@@ -76,9 +78,10 @@ pub struct PushArgs {
 /// Says what has changed on either side.
 pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
-    let (all, cases) = serve::wait(async {
+    let (all, cases, around) = serve::wait(async {
         let all = sync::patterns(&directory, &server).await?;
-        Ok::<_, Failure>((all, test_files::all(&directory, &server).await?))
+        let cases = test_files::all(&directory, &server).await?;
+        Ok::<_, Failure>((all, cases, Surroundings::all(&directory, &server).await?))
     })??;
     if args.json {
         let patterns = all
@@ -88,19 +91,33 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
             let (here, there) = (word(test.here), word(test.there));
             json!({"pattern": test.pattern, "test": test.file, "here": here, "there": there})
         });
-        let all: Vec<Value> = patterns.chain(cases).collect();
+        let all: Vec<Value> = patterns.chain(cases).chain(around.json()).collect();
         output::result(&Value::from(all).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let is_gone = |test: &Test| {
+        let mut gone = all.iter().filter(|pattern| pattern.there == Since::Gone);
+        gone.any(|pattern| pattern.name == test.pattern) && test.there == Since::Gone
+    };
     let patterns = all.iter().filter(|pattern| !pattern.is_in_step());
-    let patterns = patterns.map(|pattern| (pattern.name.clone(), pattern.here, pattern.there));
+    let patterns = patterns.map(|pattern| (pattern.name.clone(), told(pattern.here, pattern.there)));
     let differing = cases.iter().filter(|test| !test.is_in_step());
-    let differing = differing.map(|test| (test.place(), test.here, test.there));
-    let differing: Vec<(String, Since, Since)> = patterns.chain(differing).collect();
-    for (name, here, there) in &differing {
-        output::result(&format!("{name:44} {}", told(*here, *there)))?;
+    let differing = differing.map(|test| {
+        let told = match test.here != Since::New && is_gone(test) {
+            true => "its pattern was deleted on the server",
+            false => told(test.here, test.there),
+        };
+        (test.place(), told)
+    });
+    let mut lines: Vec<String> = patterns
+        .chain(differing)
+        .map(|(name, told)| format!("{name:44} {told}"))
+        .collect();
+    lines.extend(around.lines());
+    for line in &lines {
+        output::result(line)?;
     }
-    if differing.is_empty() {
+    if lines.is_empty() {
         output::note(&format!(
             "{} patterns and {} tests, all as on the server",
             all.len(),
@@ -110,65 +127,31 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn word(since: Since) -> &'static str {
-    match since {
-        Since::Same => "same",
-        Since::Changed => "changed",
-        Since::New => "new",
-        Since::Gone => "gone",
-    }
-}
-
-fn told(here: Since, there: Since) -> &'static str {
-    match (here, there) {
-        (Since::Same, Since::Same) => "as on the server",
-        (Since::Changed, Since::Same) => "changed here: push",
-        (Since::Same, Since::Changed) => "changed on the server: pull",
-        (Since::Changed, Since::Changed) => "changed here and on the server: pull merges, then push",
-        (Since::New, Since::New) => "new here and on the server: pull merges, then push",
-        (Since::New, _) => "new here: push",
-        (_, Since::New) => "new on the server: pull",
-        (Since::Gone, Since::Same) => "removed here: push --delete",
-        (Since::Gone, Since::Changed) => "removed here, changed on the server",
-        (Since::Same, Since::Gone) => "deleted on the server: pull",
-        (Since::Changed, Since::Gone) => "changed here, deleted on the server",
-        (Since::Gone, Since::Gone) => "gone on both sides: pull",
-    }
-}
-
 /// Those that are named, or all.
-fn selected(all: Vec<Pattern>, names: &[String]) -> Result<Vec<Pattern>, Failure> {
-    if names.is_empty() {
-        return Ok(all);
-    }
-    let names: Vec<&str> = names.iter().map(|name| pattern_name(name)).collect();
-    if let Some(missing) = names
-        .iter()
-        .find(|name| !all.iter().any(|pattern| pattern.name == **name))
-    {
+fn selected(all: Vec<Pattern>, wanted: &Wanted) -> Result<Vec<Pattern>, Failure> {
+    let is_there = |name: &str| all.iter().any(|pattern| pattern.name == name);
+    if let Some(missing) = wanted.patterns.iter().flatten().find(|name| !is_there(name)) {
         return Err(Failure::usage(format!(
             "there is no pattern `{missing}`, neither here nor on the server: `heddle status` lists what differs"
         )));
     }
-    Ok(all
-        .into_iter()
-        .filter(|pattern| names.contains(&pattern.name.as_str()))
-        .collect())
+    let is_wanted = |pattern: &Pattern| wanted.has_pattern(&pattern.name);
+    Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 /// The tests of the patterns that are named, or all.
-fn selected_tests(all: Vec<Test>, names: &[String]) -> Vec<Test> {
-    let names: Vec<&str> = names.iter().map(|name| pattern_name(name)).collect();
-    let is_wanted = |test: &Test| names.is_empty() || names.contains(&test.pattern.as_str());
+fn selected_tests(all: Vec<Test>, wanted: &Wanted) -> Vec<Test> {
+    let is_wanted = |test: &Test| wanted.has_pattern(&test.pattern);
     all.into_iter().filter(is_wanted).collect()
 }
 
 /// Prints what has changed since both sides were in step, by node.
 pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
+    let wanted = Wanted::of(&args.patterns);
     serve::wait(async {
         let all = sync::patterns(&directory, &server).await?;
-        for mut pattern in selected(all, &args.patterns)? {
+        for mut pattern in selected(all, &wanted)? {
             let side = if args.server { pattern.there } else { pattern.here };
             if side == Since::Same {
                 continue;
@@ -189,29 +172,17 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
                 output::result(&format!("  {}", line(&change)))?;
             }
         }
+        for test in selected_tests(test_files::all(&directory, &server).await?, &wanted) {
+            let side = if args.server { test.there } else { test.here };
+            if side != Since::Same {
+                output::result(&format!("{}: {}", test.place(), word(side)))?;
+            }
+        }
+        let around = Surroundings::wanted(&directory, &server, &wanted).await?;
+        around.diff(&directory, args.server)?;
         Ok::<_, Failure>(())
     })??;
     Ok(ExitCode::SUCCESS)
-}
-
-fn line(change: &Change) -> String {
-    match change {
-        Change::Added(what) => format!("+ {what}"),
-        Change::Removed(what) => format!("- {what}"),
-        Change::Changed {
-            what,
-            field,
-            from,
-            to,
-        } if field.is_empty() => format!("~ {what}: {from} → {to}"),
-        Change::Changed {
-            what,
-            field,
-            from,
-            to,
-        } => format!("~ {what}, {field}: {from} → {to}"),
-        Change::Moved(nodes) => format!("~ {nodes} nodes moved"),
-    }
 }
 
 /// Brings the server's changes here.
@@ -240,11 +211,12 @@ async fn pull_all(
     args: &PullArgs,
     prefer: Option<Prefer>,
 ) -> Result<bool, Failure> {
+    let wanted = Wanted::of(&args.patterns);
     let all = sync::patterns(directory, server).await?;
     let mut is_whole = true;
     let mut count = 0;
     let mut left = Vec::new();
-    for mut pattern in selected(all, &args.patterns)? {
+    for mut pattern in selected(all, &wanted)? {
         let Some(done) = sync::pull(directory, server, &mut pattern, prefer, args.dry_run).await? else {
             continue;
         };
@@ -255,7 +227,7 @@ async fn pull_all(
             left.push(pattern.name);
         }
     }
-    for test in selected_tests(test_files::all(directory, server).await?, &args.patterns) {
+    for test in selected_tests(test_files::all(directory, server).await?, &wanted) {
         // With a pattern that is left as it is, its tests are: the server has none only because the pattern is gone there.
         if left.contains(&test.pattern) {
             continue;
@@ -267,8 +239,17 @@ async fn pull_all(
         is_whole &= !matches!(done, Done::Left(_) | Done::Conflicts(_));
         output::result(&report(&test.place(), &done))?;
     }
+    // After the patterns, whose directories' names stand in environments.
+    let around = Surroundings::wanted(directory, server, &wanted).await?;
+    for (place, done) in around.pull(directory, prefer, args.dry_run)? {
+        count += 1;
+        is_whole &= !matches!(done, Done::Left(_) | Done::Conflicts(_));
+        output::result(&report(&place, &done))?;
+    }
     if count == 0 {
         output::note("nothing has changed on the server");
+    } else if args.dry_run {
+        output::note(ONLY_SAID);
     }
     Ok(is_whole)
 }
@@ -296,15 +277,17 @@ async fn push_all(
     names: &[String],
     options: PushOptions<'_>,
 ) -> Result<(), Failure> {
-    let mut all = selected(sync::patterns(directory, server).await?, names)?;
-    let mut obstacles = Vec::new();
+    let wanted = Wanted::of(names);
+    let mut all = selected(sync::patterns(directory, server).await?, &wanted)?;
+    let mut around = Surroundings::wanted(directory, server, &wanted).await?;
+    let mut obstacles = around.obstacles(directory, options);
     for pattern in &mut all {
         if let Some(why) = sync::obstacle(directory, server, pattern, options).await? {
             let why = why.replace('\n', "\n    ");
             obstacles.push(format!("  {}: {why}", pattern.name));
         }
     }
-    let cases = selected_tests(test_files::all(directory, server).await?, names);
+    let cases = selected_tests(test_files::all(directory, server).await?, &wanted);
     for test in &cases {
         if let Some(why) = test_files::obstacle(directory, test, options).or_else(|| wrong(test)) {
             obstacles.push(format!("  {}: {why}", test.place()));
@@ -314,7 +297,8 @@ async fn push_all(
         let message = format!("nothing was pushed:\n{}", obstacles.join("\n"));
         return Err(Failure::new(Exit::Failed, "REFUSED", message));
     }
-    let mut count = 0;
+    // Variables first: what is refused of them is refused before a pattern that needs them is stored.
+    let mut count = around.push_variables(directory, server, options).await?;
     for pattern in &mut all {
         if let Some(done) = sync::push(directory, server, pattern, options).await? {
             count += 1;
@@ -327,8 +311,11 @@ async fn push_all(
         }
     }
     count += push_tests(directory, server, &cases, options).await?;
+    count += around.push_schedules(directory, server, options).await?;
     if count == 0 {
         output::note("nothing has changed here");
+    } else if options.dry_run {
+        output::note(ONLY_SAID);
     }
     Ok(())
 }
@@ -363,43 +350,4 @@ async fn push_tests(
 fn wrong(test: &Test) -> Option<String> {
     let ours = test.ours.as_ref().filter(|_| test.here != Since::Same)?;
     case::checked(ours.clone()).err()
-}
-
-fn report(name: &str, done: &Done) -> String {
-    match done {
-        Done::Added => format!("{name}: new from the server"),
-        Done::Updated => format!("{name}: updated"),
-        Done::Merged => format!("{name}: merged; `heddle push` stores the result"),
-        Done::Removed => format!("{name}: removed, as on the server"),
-        Done::Created => format!("{name}: created"),
-        Done::Pushed(version) => format!("{name}: version {version}"),
-        Done::Stored => format!("{name}: stored"),
-        Done::Deleted => format!("{name}: deleted on the server"),
-        Done::Left(why) => format!("{name}: left as it is: {why}"),
-        Done::Conflicts(conflicts) => {
-            let lines: Vec<String> = conflicts.iter().map(conflict).collect();
-            format!(
-                "{name}: left as it is, since both sides have changed the same. Take one side for all of it with --ours or --theirs:\n{}",
-                lines.join("\n")
-            )
-        }
-    }
-}
-
-fn conflict(conflict: &Conflict) -> String {
-    let shown = |value: &Option<Value>| {
-        let text = value
-            .as_ref()
-            .map_or_else(|| "nothing".to_owned(), |value| plain(&value.to_string()));
-        match text.char_indices().nth(SHOWN_MAX) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
-    };
-    format!(
-        "  {}\n    here:          {}\n    on the server: {}",
-        plain(&conflict.place),
-        shown(&conflict.ours),
-        shown(&conflict.theirs)
-    )
 }

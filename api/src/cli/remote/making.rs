@@ -49,11 +49,11 @@ pub fn make_test(of: &MadeFrom<'_>, name: Option<&str>) -> Result<ExitCode, Fail
 
 fn why(reason: &str) -> &'static str {
     match reason {
-        "notReached" => "the run did not come to it",
-        "repeated" => "it executed several times, and a pin has one value",
+        "notReached" => "the run did not reach it",
+        "repeated" => "it executed several times, but a pin has one value",
         "failed" => "it failed, or was under way when the run ended",
-        "tooLarge" => "what it gave was not recorded whole",
-        _ => "nothing is known of what it gave",
+        "tooLarge" => "its output was not recorded in full",
+        _ => "its output is unknown",
     }
 }
 
@@ -76,7 +76,7 @@ async fn of_run(
     let id = found["patternId"].as_str().unwrap_or_default();
     let mut known = directory.locked.iter();
     let (pattern, _) = known.find(|(_, locked)| locked.id == id).ok_or_else(|| {
-        Failure::usage("the run is of a pattern that is not in this directory: pull it first")
+        Failure::usage("the run belongs to a pattern that is not in this directory: pull it first")
     })?;
     let body = json!({"deploymentId": found["deploymentId"], "runId": run});
     Ok((

@@ -1,10 +1,11 @@
-//! What is deployed and running on a directory's server: `heddle deploy`, `promote`, `runs`, `logs`, `tap` and `open`.
+//! What is deployed and running on a directory's server: `heddle deploy`, `promote`, `runs` and `open`.
 
 use super::{opened, pattern_name};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
 use crate::cli::serve;
 use clap::Args;
+use heddle_remote::Error;
 use heddle_remote::directory::Directory;
 use heddle_remote::server::{Server, plain};
 use reqwest::Method;
@@ -28,9 +29,25 @@ pub struct DeployArgs {
     /// Refuse unless all tests of the pattern pass.
     #[arg(long)]
     require_tests: bool,
+    /// Refuse if the version does something else than what is deployed with the newest 100 recorded events.
+    #[arg(long)]
+    require_replay: bool,
+    #[command(flatten)]
+    said: Said,
     /// Only say what would happen.
     #[arg(long)]
     dry_run: bool,
+}
+
+/// What whoever deploys says to what the environment's rules have found.
+#[derive(Args, Debug)]
+struct Said {
+    /// Deploy although recorded events are treated differently, because that is wanted; the audit log tells it.
+    #[arg(long)]
+    acknowledge_differences: bool,
+    /// Deploy although it may reach more than what is deployed; needs the role admin, and the audit log tells it.
+    #[arg(long)]
+    approve_rights: bool,
 }
 
 /// Flags of `heddle promote`.
@@ -44,6 +61,8 @@ pub struct PromoteArgs {
     /// The environment to deploy the same to.
     #[arg(long)]
     to: String,
+    #[command(flatten)]
+    said: Said,
     /// Only say what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -65,26 +84,6 @@ pub struct RunsArgs {
     pub json: bool,
 }
 
-/// Flags of `heddle logs`.
-#[derive(Args, Debug)]
-pub struct LogsArgs {
-    /// The pattern, by its directory's name; default: all of the workspace.
-    pattern: Option<String>,
-    /// Print JSON, an object a line.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Flags of `heddle tap`.
-#[derive(Args, Debug)]
-pub struct TapArgs {
-    /// The pattern, by its directory's name.
-    pattern: String,
-    /// How many, the newest first.
-    #[arg(long, default_value_t = 1)]
-    last: usize,
-}
-
 /// Flags of `heddle open`.
 #[derive(Args, Debug)]
 pub struct OpenArgs {
@@ -103,7 +102,11 @@ pub(super) fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str,
     Ok(&locked.id)
 }
 
-async fn environment(directory: &Directory, server: &Server, name: &str) -> Result<String, Failure> {
+pub(super) async fn environment(
+    directory: &Directory,
+    server: &Server,
+    name: &str,
+) -> Result<String, Failure> {
     let path = format!("/api/workspaces/{}/environments", directory.config.workspace);
     let all = server.ask(Method::GET, &path, None).await?;
     let all: Vec<&Value> = all["data"].as_array().into_iter().flatten().collect();
@@ -116,7 +119,7 @@ async fn environment(directory: &Directory, server: &Server, name: &str) -> Resu
             .collect();
         let names: Vec<String> = names.into_iter().map(plain).collect();
         Failure::usage(format!(
-            "there is no environment `{name}`; there are: {}",
+            "there is no environment `{name}`; the environments are: {}",
             names.join(", ")
         ))
     })
@@ -147,11 +150,17 @@ pub fn deploy(args: &DeployArgs) -> Result<ExitCode, Failure> {
             "environmentId": environment,
             "move": false,
             "requireTests": args.require_tests,
+            "requireReplay": args.require_replay,
+            "acknowledgeDifferences": args.said.acknowledge_differences,
+            "approveRights": args.said.approve_rights,
             "dryRun": args.dry_run,
         });
         let path = format!("/api/patterns/{id}/deploy");
-        let done = server.ask(Method::POST, &path, Some(&body)).await?;
-        told(name, &args.env, &done["data"])
+        let done = server.ask(Method::POST, &path, Some(&body)).await;
+        let done = done.map_err(|error| refused(error, name, &args.env))?;
+        told(name, &args.env, &done["data"])?;
+        tell_webhooks(&server, id, &environment, &done["data"]).await;
+        Ok::<_, Failure>(())
     })??;
     Ok(ExitCode::SUCCESS)
 }
@@ -160,6 +169,7 @@ pub fn deploy(args: &DeployArgs) -> Result<ExitCode, Failure> {
 pub fn promote(args: &PromoteArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
     let id = id_of(&directory, &args.pattern)?;
+    let name = pattern_name(&args.pattern);
     serve::wait(async {
         let to = environment(&directory, &server, &args.to).await?;
         let path = format!("/api/patterns/{id}/deployments");
@@ -171,15 +181,38 @@ pub fn promote(args: &PromoteArgs) -> Result<ExitCode, Failure> {
             .find(|deployment| deployment["environmentName"] == args.from.as_str());
         let from = from
             .and_then(|deployment| deployment["id"].as_str())
-            .ok_or_else(|| {
-                Failure::usage(format!("`{}` is not deployed to `{}`", args.pattern, args.from))
-            })?;
-        let body = json!({"environmentId": to, "dryRun": args.dry_run});
+            .ok_or_else(|| Failure::usage(format!("`{name}` is not deployed to `{}`", args.from)))?;
+        let body = json!({
+            "environmentId": to,
+            "dryRun": args.dry_run,
+            "acknowledgeDifferences": args.said.acknowledge_differences,
+            "approveRights": args.said.approve_rights,
+        });
         let path = format!("/api/deployments/{from}/promote");
-        let done = server.ask(Method::POST, &path, Some(&body)).await?;
-        told(&args.pattern, &args.to, &done["data"])
+        let done = server.ask(Method::POST, &path, Some(&body)).await;
+        let done = done.map_err(|error| refused(error, name, &args.to))?;
+        told(name, &args.to, &done["data"])?;
+        tell_webhooks(&server, id, &to, &done["data"]).await;
+        Ok::<_, Failure>(())
     })??;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A refusal with the command that looks into it, and the flag that says that it is wanted.
+fn refused(error: Error, name: &str, environment: &str) -> Failure {
+    let Error::Refused { code, .. } = &error else {
+        return error.into();
+    };
+    let more = match code.as_str() {
+        "TESTS_FAILED" => format!("`heddle test {name}` runs the tests of this directory"),
+        "REPLAY_DIFFERS" => format!(
+            "`heddle replay {name} --env {environment}` shows the differences, of what is here; `--acknowledge-differences` says that they are wanted"
+        ),
+        "RIGHTS_NOT_APPROVED" => "`--approve-rights` approves them, by a key of an admin".to_owned(),
+        _ => return error.into(),
+    };
+    let message = format!("{error}\n{more}");
+    Failure::new(Exit::Failed, "REFUSED", message)
 }
 
 fn told(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
@@ -196,17 +229,7 @@ fn told(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
     output::result(&format!(
         "{name}: version {version} would be deployed to {environment}"
     ))?;
-    for (what, list) in [
-        ("would be allowed", "rightsAdded"),
-        ("would not be allowed any more", "rightsRemoved"),
-    ] {
-        for (kind, names) in data[list].as_object().into_iter().flatten() {
-            for name in names.as_array().into_iter().flatten() {
-                let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-                output::result(&format!("  {what}: {kind} {}", plain(&name)))?;
-            }
-        }
-    }
+    tell_rights(data)?;
     for (kind, names) in data["missing"].as_object().into_iter().flatten() {
         for name in names.as_array().into_iter().flatten() {
             let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
@@ -216,32 +239,84 @@ fn told(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Tells where senders reach what was just deployed. It is deployed all the same if that can't be told.
+async fn tell_webhooks(server: &Server, pattern: &str, environment: &str, deployed: &Value) {
+    if deployed["dryRun"] == true {
+        return;
+    }
+    let path = format!("/api/patterns/{pattern}/webhooks?environmentId={environment}");
+    let Ok(found) = server.ask(Method::GET, &path, None).await else {
+        return;
+    };
+    for endpoint in found["data"]["endpoints"].as_array().into_iter().flatten() {
+        let text = |name: &str| plain(endpoint[name].as_str().unwrap_or_default());
+        let methods = endpoint["methods"].as_array().into_iter().flatten();
+        let methods: Vec<String> = methods.filter_map(Value::as_str).map(plain).collect();
+        output::note(&format!(
+            "  {}  {} {}{}",
+            text("nodeId"),
+            methods.join(", "),
+            text("webhookUrl"),
+            text("path")
+        ));
+    }
+}
+
+/// Tells which rights a version has and the deployed one has not, and the other way round.
+pub(super) fn tell_rights(data: &Value) -> Result<(), Failure> {
+    for (what, list) in [
+        ("would be allowed", "rightsAdded"),
+        ("would no longer be allowed", "rightsRemoved"),
+    ] {
+        for (kind, names) in data[list].as_object().into_iter().flatten() {
+            for name in names.as_array().into_iter().flatten() {
+                let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
+                output::result(&format!("  {what}: {kind} {}", plain(&name)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The newest runs, of a pattern (by its id) and with a status, if these are given.
+pub(super) async fn newest(
+    server: &Server,
+    pattern: Option<&str>,
+    status: Option<&str>,
+    wanted: usize,
+) -> Result<Vec<Value>, Failure> {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    if let Some(pattern) = pattern {
+        query.append_pair("patternId", pattern);
+    }
+    if let Some(status) = status {
+        query.append_pair("status", status);
+    }
+    query.append_pair("limit", &wanted.min(PAGE).to_string());
+    let query = query.finish();
+    let mut all: Vec<Value> = Vec::new();
+    let mut path = format!("/api/runs?{query}");
+    loop {
+        let page = server.ask(Method::GET, &path, None).await?;
+        all.extend(page["data"].as_array().into_iter().flatten().cloned());
+        let Some(cursor) = page["meta"]["nextCursor"].as_str().filter(|_| all.len() < wanted) else {
+            break;
+        };
+        let cursor = form_urlencoded::byte_serialize(cursor.as_bytes()).collect::<String>();
+        path = format!("/api/runs?{query}&cursor={cursor}");
+    }
+    all.truncate(wanted);
+    Ok(all)
+}
+
 /// Lists runs.
 pub fn runs(args: &RunsArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    if let Some(pattern) = &args.pattern {
-        query.append_pair("patternId", id_of(&directory, pattern)?);
-    }
-    if let Some(status) = &args.status {
-        query.append_pair("status", status);
-    }
-    let wanted = usize::from(args.limit);
-    query.append_pair("limit", &wanted.min(PAGE).to_string());
-    let query = query.finish();
+    let pattern = args.pattern.as_deref();
+    let pattern = pattern.map(|name| id_of(&directory, name)).transpose()?;
     serve::wait(async {
-        let mut all: Vec<Value> = Vec::new();
-        let mut path = format!("/api/runs?{query}");
-        loop {
-            let page = server.ask(Method::GET, &path, None).await?;
-            all.extend(page["data"].as_array().into_iter().flatten().cloned());
-            let Some(cursor) = page["meta"]["nextCursor"].as_str().filter(|_| all.len() < wanted) else {
-                break;
-            };
-            let cursor = form_urlencoded::byte_serialize(cursor.as_bytes()).collect::<String>();
-            path = format!("/api/runs?{query}&cursor={cursor}");
-        }
-        all.truncate(wanted);
+        let status = args.status.as_deref();
+        let all = newest(&server, pattern, status, usize::from(args.limit)).await?;
         if args.json {
             return output::result(&Value::from(all).to_string());
         }
@@ -250,7 +325,8 @@ pub fn runs(args: &RunsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn run_line(run: &Value) -> String {
+/// A run as a line for people.
+pub(super) fn run_line(run: &Value) -> String {
     let text = |name: &str| plain(run[name].as_str().unwrap_or_default());
     let took = run["durationMs"]
         .as_i64()
@@ -264,97 +340,14 @@ fn run_line(run: &Value) -> String {
         None => String::new(),
     };
     format!(
-        "{}  {}  {:10} {:>9}  {}{error}",
+        "{}  {}  {:10} {:>9}  {:12} {}{error}",
         text("startedAt"),
         text("id"),
         text("status"),
         took,
+        text("environmentName"),
         text("patternName")
     )
-}
-
-/// Follows what happens in the workspace, until it is interrupted or the server ends the stream.
-pub fn logs(args: &LogsArgs) -> Result<ExitCode, Failure> {
-    let (directory, server) = opened()?;
-    let pattern = args
-        .pattern
-        .as_deref()
-        .map(|name| id_of(&directory, name))
-        .transpose()?;
-    let mut event = String::new();
-    let mut failed = None;
-    let streamed = serve::wait(server.stream("/api/stream", |line| {
-        if let Some(name) = line.strip_prefix("event:") {
-            name.trim().clone_into(&mut event);
-        }
-        let Some(data) = line.strip_prefix("data:") else {
-            return true;
-        };
-        let Ok(data) = serde_json::from_str::<Value>(data.trim()) else {
-            return true;
-        };
-        if pattern.is_some_and(|pattern| data["patternId"] != pattern) {
-            return true;
-        }
-        let text = match args.json {
-            true => Some(json!({"event": event, "data": data}).to_string()),
-            false => event_line(&event, &data),
-        };
-        failed = text.and_then(|text| output::result(&text).err());
-        failed.is_none()
-    }))?;
-    match failed {
-        Some(failure) => Err(failure),
-        None => streamed.map(|()| ExitCode::SUCCESS).map_err(Failure::from),
-    }
-}
-
-/// A line for people; `None`: this is not for them.
-fn event_line(event: &str, data: &Value) -> Option<String> {
-    let text = |name: &str| plain(data[name].as_str().unwrap_or_default());
-    match event {
-        "run" => {
-            let id = data["runId"]
-                .as_str()
-                .or(data["id"].as_str())
-                .map(plain)
-                .unwrap_or_default();
-            let error = data["error"]["code"].as_str().map(plain).unwrap_or_default();
-            Some(
-                format!("run {id}  {} {error}", text("status"))
-                    .trim_end()
-                    .to_owned(),
-            )
-        }
-        "saved" => Some(format!(
-            "saved {} as version {}",
-            text("name"),
-            data["versionNumber"]
-        )),
-        "missed" => Some("some events were missed".to_owned()),
-        "server" | "" => None,
-        other => Some(format!("{other} {}", plain(&data.to_string()))),
-    }
-}
-
-/// Prints the newest events that a pattern's webhooks have received, for `heddle run --event`.
-pub fn tap(args: &TapArgs) -> Result<ExitCode, Failure> {
-    let (directory, server) = opened()?;
-    let id = id_of(&directory, &args.pattern)?;
-    let path = format!("/api/patterns/{id}/tap-events");
-    let found = serve::wait(server.ask(Method::GET, &path, None))??;
-    let events: Vec<&Value> = found["events"].as_array().into_iter().flatten().collect();
-    if events.is_empty() {
-        return Err(Failure::new(
-            Exit::Failed,
-            "NOT_FOUND",
-            "no event has come to this pattern's webhooks",
-        ));
-    }
-    for event in events.into_iter().take(args.last) {
-        output::result(&event["eventData"].to_string())?;
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints where the console shows a pattern or the workspace.

@@ -31,7 +31,7 @@ pub struct ExportArgs {
     id: WorkspaceId,
     /// File to create.
     file: PathBuf,
-    /// File whose first line is the passphrase that the archive is locked with, of 16 characters at least; `-`: standard input.
+    /// File whose first line is the passphrase that the archive is locked with, of at least 16 characters; `-`: standard input.
     #[arg(long)]
     passphrase_file: PathBuf,
     /// Replace the file if it exists.
@@ -50,7 +50,7 @@ pub struct ImportArgs {
     /// The email of a registered user who gets what belonged to people without an account here.
     #[arg(long)]
     owner: Option<String>,
-    /// Give everything another id, although the workspace's own is free: what is made is a copy.
+    /// Give everything new ids, even if the workspace's own are free: this makes a copy.
     #[arg(long)]
     new_ids: bool,
     /// Go on with an import that was interrupted, by the workspace's id.
@@ -117,8 +117,8 @@ impl<'a> Archive<'a> {
     /// The next part, with its line.
     fn part(&mut self) -> Result<(Head, Vec<u8>), Failure> {
         let mut part = self.line()?;
-        let head: Head =
-            serde_json::from_slice(&part).map_err(|_| self.wrong("a part does not begin as one should"))?;
+        let head: Head = serde_json::from_slice(&part)
+            .map_err(|_| self.wrong("a part does not begin with a valid line"))?;
         if head.bytes > PART_BYTES_MAX {
             return Err(self.wrong(format!("part {} is too large", head.part)));
         }

@@ -253,7 +253,7 @@ impl Bench<'_> {
         Ok(match (&outcome.error, outcome.status) {
             (Some(error), _) if error.code == NOT_PINNED => Err(error.clone()),
             (_, Status::Parked | Status::Paused) => Err(RunError {
-                message: "The run waits for longer than a test does: pin the node that waits".to_owned(),
+                message: "The run waits longer than a test does: pin the node that waits".to_owned(),
                 code: NOT_PINNED.to_owned(),
                 node_id: outcome.trace.last().map(|entry| entry.node_id.clone()),
             }),

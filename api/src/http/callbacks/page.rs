@@ -3,10 +3,13 @@
 
 use crate::http::error::ApiError;
 use crate::http::pages::{self, Page, escaped};
+use axum::Json;
 use axum::body::Body;
-use axum::http::header::ACCEPT;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use heddle_execution::CallbackResponse;
+use serde_json::Value;
 use std::fmt::Write;
 
 /// Values of a link that are shown, and characters of each.
@@ -65,6 +68,34 @@ pub fn thanks(text: &str) -> Response {
         text => format!("<p class=\"text\">{}</p>", escaped(text, TEXT_CHARS_MAX)),
     };
     page(Response::new(Body::empty()), "Your answer was taken", &body)
+}
+
+/// What the caller gets whose call has counted.
+pub fn response(told: CallbackResponse, is_browser: bool) -> Response {
+    match told {
+        told if !is_browser => respond(told.body),
+        CallbackResponse { page: Some(html), .. } => of_pattern(html),
+        // In the page, as text: a pattern's response must not act as a page of the service.
+        CallbackResponse {
+            body: Value::String(text),
+            ..
+        } => thanks(&text),
+        _ => thanks(""),
+    }
+}
+
+/// Strings are sent as text, anything else as JSON. A pattern's response must not act as a page of the service.
+fn respond(told: Value) -> Response {
+    let mut response = match told {
+        Value::String(text) => Response::new(Body::from(text)),
+        other => Json(other).into_response(),
+    };
+    let headers = response.headers_mut();
+    let text = || HeaderValue::from_static("text/plain; charset=utf-8");
+    headers.entry(CONTENT_TYPE).or_insert_with(text);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// Says why there is nothing to answer.

@@ -230,8 +230,8 @@ struct SentBack {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: the caller has begun no such consent, or it is over", body = ErrorBody),
-        (status = 409, description = "CONFLICT: the connection was changed meanwhile", body = ErrorBody),
-        (status = 503, description = "UNAVAILABLE: the provider does not answer as it must", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the connection was changed in the meantime", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: the provider's answer is invalid", body = ErrorBody),
     )
 )]
 async fn finish_consent(

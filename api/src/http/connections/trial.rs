@@ -246,8 +246,8 @@ async fn with_token(app: &App, opened: Opened) -> Result<Opened, ConnectionError
 fn sentence(error: &ConnectionError) -> String {
     match error {
         ConnectionError::ConsentNeeded(reason) => format!("The connection needs consent. {reason}"),
-        ConnectionError::NoToken(reason) => format!("There is no token at the moment. {reason}"),
-        _ => "The connection can't be opened at the moment.".to_owned(),
+        ConnectionError::NoToken(reason) => format!("There is no token right now. {reason}"),
+        _ => "The connection can't be opened right now.".to_owned(),
     }
 }
 

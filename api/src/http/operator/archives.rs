@@ -221,7 +221,7 @@ async fn get_import(
         (status = 400, description = "VALIDATION: something is wrong with the archive", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED: not the operator's token", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: no such import; the operator's API is off, or served elsewhere", body = ErrorBody),
-        (status = 409, description = "CONFLICT: another part comes next, or this one was damaged on its way", body = ErrorBody),
+        (status = 409, description = "CONFLICT: another part comes next, or this one was damaged in transit", body = ErrorBody),
     )
 )]
 async fn add_import_part(

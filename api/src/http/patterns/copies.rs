@@ -67,7 +67,7 @@ struct CloneRequest {
 ///
 /// Version 1 of the clone is the newest version of the original: its graph, definitions, description, tags and call
 /// interface.
-/// Stars, history, secrets and webhook secrets are not copied, tests only when they are asked for, and the clone is private.
+/// Stars, history, secrets and webhook secrets are not copied, tests only on request, and the clone is private.
 #[utoipa::path(
     post, path = "/api/patterns/{id}/clone", operation_id = "clone_pattern", tag = "Patterns", request_body = Option<CloneRequest>,
     security(("bearer" = [])),
@@ -146,7 +146,7 @@ struct Export {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<HashMap<String, NodeDefinition>>)]
     node_definitions: Option<Box<RawValue>>,
-    /// Its tests, if they are asked for.
+    /// Its tests, on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     tests: Option<Vec<Case>>,
     exported_at: Timestamp,

@@ -4,13 +4,13 @@ use super::bodies::{GraphSchema, definitions, graph};
 use crate::app::App;
 use crate::http::drawn::NodeDefinition;
 use crate::http::error::{ApiError, ErrorBody};
-use crate::http::extract::{Caller, CodeJson, Path};
+use crate::http::extract::{Caller, CodeJson, Path, Query, given};
 use crate::http::reply;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
 use heddle_service::patterns::drafts::{self, InPlaceOf, NewDraft};
@@ -65,12 +65,23 @@ struct DraftRequest {
     node_definitions: Option<Box<RawValue>>,
 }
 
+/// How to answer if there is no draft.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DraftQuery {
+    /// Whether no draft is an answer like any other, 204, rather than the error 404; default: no.
+    #[serde(default, deserialize_with = "given")]
+    optional: Option<bool>,
+}
+
 /// Gets the caller's draft of a pattern.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/draft", tag = "Patterns", security(("bearer" = [])),
-    params(("id" = PatternId, Path, description = "The pattern")),
+    params(("id" = PatternId, Path, description = "The pattern"), DraftQuery),
     responses(
         (status = 200, description = "The draft", body = Draft, headers(("ETag" = String, description = "For the If-Match of a later change"))),
+        (status = 204, description = "With `optional=true`: the caller has no draft"),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: no such pattern, or no draft of the caller's", body = ErrorBody),
         (status = 409, description = "CONFLICT: the draft was changed while it was read", body = ErrorBody),
@@ -80,8 +91,14 @@ async fn get_draft(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<PatternId>,
+    Query(query): Query<DraftQuery>,
 ) -> Result<Response, ApiError> {
-    let (row, found) = drafts::get(&app, &caller.scope, id).await?;
+    let Some((row, found)) = drafts::find(&app, &caller.scope, id).await? else {
+        return match query.optional {
+            Some(true) => Ok(StatusCode::NO_CONTENT.into_response()),
+            _ => Err(drafts::none().into()),
+        };
+    };
     let tag = tag(&row);
     let draft = Draft {
         base_version: row.base_version,

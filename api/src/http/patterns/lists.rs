@@ -77,7 +77,7 @@ pub(super) struct PatternOverview {
 #[serde(rename_all = "camelCase")]
 struct PatternOwner {
     id: UserId,
-    /// Null if they have no account any more.
+    /// Null if they no longer have an account.
     first_name: Option<String>,
     last_name: Option<String>,
 }

@@ -26,7 +26,21 @@ use utoipa_axum::routes;
 /// Workflows of a request.
 const WORKFLOWS_MAX: usize = 50;
 /// Bytes for each byte of the workflows' text, roughly: their values and the patterns.
-const IMPORT_FACTOR: usize = 12;
+pub(super) const IMPORT_FACTOR: usize = 12;
+
+/// What patterns are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// The field of the request.
+    pub field: &'static str,
+    /// What a pattern's first version says of itself.
+    pub summary: &'static str,
+}
+
+const N8N: Origin = Origin {
+    field: "workflows",
+    summary: "imported from n8n",
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(import_n8n))
@@ -48,7 +62,7 @@ struct N8nRequest {
         "connections": {"Start": {"main": [[{"node": "Greet", "type": "main", "index": 0}]]}}
     }]))]
     workflows: Box<RawValue>,
-    /// Whether nothing is to be made: the answer has what would be. Default: false.
+    /// Whether to make nothing, and only report what would be made. Default: false.
     #[schema(example = false)]
     dry_run: Option<bool>,
 }
@@ -59,10 +73,10 @@ struct N8nAnswer {
     patterns: Vec<N8nPattern>,
 }
 
-/// A workflow that became a pattern.
+/// A workflow or a flow that became a pattern.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct N8nPattern {
+pub(super) struct N8nPattern {
     /// The pattern; left out when nothing was to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<PatternId>,
@@ -82,7 +96,7 @@ struct N8nPattern {
 
 impl N8nPattern {
     /// What a workflow would become.
-    fn proposed(imported: Imported) -> Self {
+    pub fn proposed(imported: Imported) -> Self {
         N8nPattern {
             id: None,
             name: imported.name,
@@ -190,7 +204,7 @@ async fn import_n8n(
         let imported = imported(&app, &caller, workflow, calls.clone()).await?;
         let pattern = match is_dry {
             true => N8nPattern::proposed(imported),
-            false => made_of(&app, editor, imported).await?,
+            false => made_of(&app, editor, imported, N8N).await?,
         };
         if let (Some(n8n), Some(pattern)) = (id, pattern.id) {
             calls.insert(n8n, pattern.to_string());
@@ -254,19 +268,29 @@ fn next(left: &mut Vec<(usize, Workflow)>) -> Option<(usize, Workflow)> {
     (place < left.len()).then(|| left.remove(place))
 }
 
-/// The workflow as a pattern. It is checked where graphs of users are compiled, which is not in this process.
+/// The workflow as a pattern.
 async fn imported(
     app: &App,
     caller: &Caller,
     workflow: Workflow,
     calls: Calls,
 ) -> Result<Imported, ApiError> {
-    let mut importing = computing(move || Importing::new(&workflow, &calls)).await?;
+    let importing = computing(move || Importing::new(&workflow, &calls)).await?;
+    repaired(app, caller, importing, N8N).await
+}
+
+/// What was drawn, as a pattern. It is checked where graphs of users are compiled, which is not in this process.
+pub(super) async fn repaired(
+    app: &App,
+    caller: &Caller,
+    mut importing: Importing,
+    origin: Origin,
+) -> Result<Imported, ApiError> {
     loop {
         let (graph, definitions) = importing.pattern();
         let sources = Sources {
-            graph: raw(&graph)?,
-            definitions: raw(&definitions)?,
+            graph: raw(&graph, origin)?,
+            definitions: raw(&definitions, origin)?,
             pinned_nodes: None,
         };
         let validation = app.executions.validate(&caller.scope, sources, false).await?;
@@ -279,9 +303,9 @@ async fn imported(
     }
 }
 
-fn raw(value: &Value) -> Result<Box<RawValue>, ApiError> {
+fn raw(value: &Value, origin: Origin) -> Result<Box<RawValue>, ApiError> {
     serde_json::value::to_raw_value(value)
-        .map_err(|_| ApiError::field("workflows", "can't be written as a pattern"))
+        .map_err(|_| ApiError::field(origin.field, "can't be written as a pattern"))
 }
 
 /// A finding as the importer takes it. Places are in UTF-16 code units of the whole parameter.
@@ -307,10 +331,16 @@ fn finding(found: Diagnostic) -> Finding {
 }
 
 /// Makes the pattern.
-async fn made_of(app: &App, editor: Editor, imported: Imported) -> Result<N8nPattern, ApiError> {
-    let graph = Graph::read(app, editor.user(), "workflows", raw(&imported.graph_data)?).await?;
-    let definitions = raw(&imported.node_definitions)?;
-    let definitions = Definitions::read(app, editor.user(), "workflows", definitions).await?;
+pub(super) async fn made_of(
+    app: &App,
+    editor: Editor,
+    imported: Imported,
+    origin: Origin,
+) -> Result<N8nPattern, ApiError> {
+    let graph = raw(&imported.graph_data, origin)?;
+    let graph = Graph::read(app, editor.user(), origin.field, graph).await?;
+    let definitions = raw(&imported.node_definitions, origin)?;
+    let definitions = Definitions::read(app, editor.user(), origin.field, definitions).await?;
     let cases = imported.tests.into_iter();
     let cases = cases.filter_map(|test| serde_json::from_value::<Case>(test).ok());
     let new = NewPattern {
@@ -322,7 +352,7 @@ async fn made_of(app: &App, editor: Editor, imported: Imported) -> Result<N8nPat
         graph,
         definitions,
         call_interface: None,
-        summary: "imported from n8n".to_owned(),
+        summary: origin.summary.to_owned(),
         tests: test_cases::copies(cases.map(Ok::<_, ApiError>), app.clock.now())?,
     };
     let name = new.name.clone();

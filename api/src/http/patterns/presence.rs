@@ -110,7 +110,7 @@ async fn tell(
     Ok(Answer(Presence::new(around, caller.scope.user())))
 }
 
-/// Tells that a tab is closed. It is no mistake if it was not known any more.
+/// Says that a tab is closed. A tab that is no longer known is not an error.
 #[utoipa::path(
     delete, path = "/api/patterns/{id}/presence/{tab}", operation_id = "end_presence", tag = "Patterns", security(("bearer" = [])),
     params(

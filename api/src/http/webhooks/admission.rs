@@ -1,10 +1,12 @@
 //! Which webhook a request is for, and whether it takes the request, as far as its head says. Answers and logs nothing.
 
 use super::path;
+use super::whole::read;
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
 use crate::http::extract::media_type;
+use axum::body::{Body, Bytes};
 use axum::http::Method;
 use axum::http::request::Parts;
 use heddle_catalogue::Start;
@@ -23,6 +25,8 @@ pub struct Admitted {
     pub endpoint: Arc<Endpoint>,
     /// Active or paused.
     pub deployment: Option<Arc<ActiveDeployment>>,
+    /// Which of its webhooks the endpoint's node is, if it has the node.
+    place: Option<usize>,
     /// How the body is read; `None`: there must be none.
     pub body: Option<BodyKind>,
 }
@@ -30,7 +34,7 @@ pub struct Admitted {
 impl Admitted {
     /// What the deployed node says, if there is one.
     pub fn deployed(&self) -> Option<&Webhook> {
-        self.deployment.as_deref()?.webhook(&self.endpoint.node_id)
+        self.deployment.as_deref()?.webhook_at(self.place?)
     }
 
     /// What the node says: the deployed one, or else that of the newest version.
@@ -38,11 +42,31 @@ impl Admitted {
         self.deployed().unwrap_or(&self.endpoint.webhook)
     }
 
-    /// Size of the largest body.
-    pub fn body_bytes_max(&self, app: &App) -> usize {
+    /// Whether whoever sends the form may be asked for more.
+    pub fn has_steps(&self) -> bool {
+        let triggers = self
+            .deployment
+            .iter()
+            .flat_map(|active| &active.manifest().triggers);
+        let mut triggers = triggers.filter(|trigger| trigger.node_id == self.endpoint.node_id);
+        triggers.any(|trigger| trigger.has_steps)
+    }
+
+    /// Reads a body as far as the webhook takes it; what is too large hears of the setting that says so.
+    pub async fn read(&self, app: &App, body: Body) -> Result<Bytes, ApiError> {
         let of_server = app.config.webhook_body_bytes_max;
-        let of_node = self.webhook().body_bytes_max;
-        of_node.map_or(of_server, |bytes| bytes.min(of_server))
+        let (bytes_max, setting) = match self.webhook().body_bytes_max {
+            Some(of_node) if of_node < of_server => (of_node, "`maxBytes` of the trigger"),
+            _ => (of_server, "`webhook_max_body` of the server"),
+        };
+        read(body, bytes_max).await.map_err(|error| match error.code() {
+            Code::PayloadTooLarge => {
+                let message =
+                    format!("The body is larger than {bytes_max} bytes, as many as {setting} allows.");
+                Code::PayloadTooLarge.with(message).into()
+            }
+            _ => error,
+        })
     }
 
     fn is_active(&self) -> bool {
@@ -98,22 +122,32 @@ pub async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Opt
     };
     let deployment = app.executions.loaded_for(endpoint.slot).await?;
     let pattern = Some(endpoint.slot.pattern);
+    let place = deployment
+        .as_deref()
+        .and_then(|active| active.place_of_webhook(&endpoint.node_id));
     let admitted = Admitted {
         endpoint,
         deployment,
+        place,
         body: None,
     };
     if admitted.endpoint.is_present || admitted.deployed().is_some() {
         return Ok((pattern, Some(admitted)));
     }
-    // An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
+    // Boxed: the future of each request would have to carry it.
+    let waits = Box::pin(waits_for_return(app, &admitted.endpoint)).await?;
+    Ok((pattern, waits.then_some(admitted)))
+}
+
+/// An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
+async fn waits_for_return(app: &App, endpoint: &Endpoint) -> Result<bool, ApiError> {
     let mut reader = app.store.reader().await?;
-    let deployment = deployments::in_slot_for_system(&mut reader.db(), admitted.endpoint.slot).await?;
+    let deployment = deployments::in_slot_for_system(&mut reader.db(), endpoint.slot).await?;
     let holds = |deployment: DeploymentRow| {
-        let held = |start: &Start| deployment.holds(start.type_name(), &admitted.endpoint.node_id);
+        let held = |start: &Start| deployment.holds(start.type_name(), &endpoint.node_id);
         Start::REQUESTS.iter().any(held)
     };
-    Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
+    Ok(deployment.is_some_and(holds))
 }
 
 /// Whether the request is one that the webhook takes, as far as its head says; if it is, how the body is read.

@@ -47,12 +47,19 @@ pub(super) async fn to_sender(
     ended: &Ended,
     with_details: bool,
 ) -> Response {
-    let mut response = match &ended.response {
-        Some(responded) => responded_with(app, (run, tenant), responded)
-            .await
-            .unwrap_or_else(|problem| failed(run, "RESPONSE", &problem)),
-        None => without_response(run, ended, with_details),
-    };
+    if let Some(responded) = &ended.response {
+        return respond_to(app, (run, tenant), responded).await;
+    }
+    let mut response = without_response(run, ended, with_details);
+    name_run(response.headers_mut(), run);
+    response
+}
+
+/// What RespondToWebhook gave.
+pub(super) async fn respond_to(app: &App, (run, tenant): (RunId, Tenant), responded: &RawValue) -> Response {
+    let mut response = responded_with(app, (run, tenant), responded)
+        .await
+        .unwrap_or_else(|problem| failed(run, "RESPONSE", &problem));
     name_run(response.headers_mut(), run);
     response
 }
@@ -138,7 +145,8 @@ async fn responded_with(app: &App, by: (RunId, Tenant), responded: &RawValue) ->
             ("application/octet-stream", Body::from(bytes))
         }
         "file" => {
-            let (body, media_type, size) = file(app, by, &responded.body).await?;
+            // Boxed: the future of each request would have to carry it.
+            let (body, media_type, size) = Box::pin(file(app, by, &responded.body)).await?;
             of_file = Some((media_type, size));
             ("application/octet-stream", body)
         }

@@ -9,7 +9,6 @@ use super::admission::{Admitted, limit};
 use super::content;
 use super::forms::{is_open, is_token, new_token};
 use super::ingest::{self, Arrival};
-use super::whole::read;
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
@@ -121,7 +120,7 @@ async fn received(
 ) -> Result<Map<String, Value>, ApiError> {
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
-    let content = read(body, admitted.body_bytes_max(app)).await?;
+    let content = admitted.read(app, body).await?;
     arrival.note_bytes(content.len() as u64);
     let body = content::value(kind, &parts.headers, &content).await?;
     serde_json::from_str(body.get())

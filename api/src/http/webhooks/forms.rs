@@ -1,21 +1,18 @@
 //! Pages of OnForm nodes: who sees them, and what becomes of what people send. Everything else is as for webhooks.
 
-mod fields;
-pub(super) mod page;
-
 use super::admission::{Admitted, limit};
 use super::content;
 use super::ingest::{self, Arrival, Uploaded};
 use super::path;
 use super::uploads;
-use super::whole::read;
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
+use crate::http::forms::fields::Filled;
+use crate::http::forms::page;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::Response;
-use fields::Filled;
 use heddle_model::form::{Form, Mistake};
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::WhenPaused;
@@ -66,7 +63,7 @@ pub(super) fn is_open(ip: ClientIp, admitted: &Admitted, parts: &Parts) -> Resul
 
 /// Whether what answers the form may be a page elsewhere.
 fn leads_away(admitted: &Admitted, form: &Form) -> bool {
-    form.redirect.is_some() || admitted.webhook().is_sync == Some(true)
+    form.redirect.is_some() || admitted.webhook().is_sync == Some(true) || admitted.has_steps()
 }
 
 /// Takes what somebody has sent. To be done to the end, as for webhooks.
@@ -146,7 +143,7 @@ async fn received(
     }
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
-    let content = read(body, admitted.body_bytes_max(app)).await?;
+    let content = admitted.read(app, body).await?;
     let body = content::value(kind, &parts.headers, &content).await?;
     let uploaded = Uploaded {
         run: None,

@@ -6,12 +6,13 @@ use super::answer::{duplicate, not_allowed};
 use super::chats;
 use super::chats::turn::Turn;
 use super::content::{self, content_type};
-use super::forms;
 use super::path;
+use super::steps;
 use super::waiting::wait;
 use crate::app::App;
 use crate::http::client_ip::{ClientIp, untrusted_proxy};
 use crate::http::error::ApiError;
+use crate::http::forms::page as form_page;
 use axum::Json;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_LENGTH, USER_AGENT};
@@ -33,6 +34,7 @@ use heddle_service::webhooks::{body, jwt};
 use heddle_store::webhook_logs::LogRow;
 use heddle_store::{StoreError, endpoints};
 use secrecy::ExposeSecret;
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -82,7 +84,7 @@ impl PageOf {
 impl Arrival {
     /// Records the arrival of a request at the current time.
     pub fn new(app: &App, webhook_id: &str, ip: ClientIp, request_id: String, headers: &HeaderMap) -> Self {
-        let text = |name| Some(String::from_utf8_lossy(headers.get(name)?.as_bytes()).into_owned());
+        let text = |name| Some(String::from_utf8_lossy(headers.get(name)?.as_bytes()));
         let declared = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
         Arrival {
             webhook_id: loggable(webhook_id),
@@ -104,7 +106,7 @@ impl Arrival {
     /// A refusal as the sender reads it.
     fn told(&self, error: ApiError) -> Response {
         match self.page {
-            Some(PageOf::Form) => forms::page::refusal(error),
+            Some(PageOf::Form) => form_page::refusal(error),
             Some(PageOf::Chat) => chats::page::refusal(error),
             None => error.into_response(),
         }
@@ -129,6 +131,10 @@ impl Arrival {
 }
 
 fn loggable(text: &str) -> String {
+    // As nearly always.
+    if text.len() <= LOGGED_CHARS_MAX && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars()
         .filter(|c| !c.is_control())
         .take(LOGGED_CHARS_MAX)
@@ -321,6 +327,11 @@ pub(super) async fn accepted_as(
     let endpoint = admitted.endpoint.clone();
     let form = admitted.webhook().form.clone();
     let pattern = Some(endpoint.slot.pattern);
+    let is_paused = admitted
+        .deployment
+        .as_ref()
+        .is_some_and(|active| active.is_paused);
+    let leads_on = form.is_some() && !is_paused && admitted.has_steps();
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
     let outcome = accept(&app, &admitted, key, (event.clone(), id)).await;
     // The tap is only looked at: what is masked there need not be kept.
@@ -331,9 +342,11 @@ pub(super) async fn accepted_as(
         Outcome::Run(ticket, waits) => {
             let run = ticket.run_id;
             let response = match (&form, &arrival.turn) {
-                (_, Some(turn)) => turn.answered(&app, &admitted, ticket).await,
+                // Boxed: the future of each request would have to carry it.
+                (_, Some(turn)) => Box::pin(turn.answered(&app, &admitted, ticket)).await,
+                (Some(_), None) if leads_on => Box::pin(steps::first(&app, &admitted, (ticket, waits))).await,
                 _ if waits => wait(&app, &admitted, ticket).await,
-                (Some(form), None) => forms::page::sent(form),
+                (Some(form), None) => form_page::sent(form),
                 (None, None) => accepted(run),
             };
             (response, WebhookStatus::Accepted, Some(run), tap)
@@ -347,7 +360,8 @@ pub(super) async fn accepted_as(
         Outcome::Duplicate(run) => {
             let response = match (&arrival.turn, form) {
                 (Some(turn), _) => turn.sent_before(run),
-                (None, Some(_)) => forms::page::sent_before(),
+                (None, Some(_)) if leads_on => Box::pin(steps::again(&app, run)).await,
+                (None, Some(_)) => form_page::sent_before(),
                 (None, None) => duplicate(run),
             };
             (response, WebhookStatus::Accepted, Some(run), None)
@@ -482,7 +496,7 @@ async fn accept(
         id,
     };
     let accepted = match deployment.is_paused {
-        true => app.executions.accept_paused(run).await,
+        true => Box::pin(app.executions.accept_paused(run)).await,
         false => app.executions.accept(run).await,
     };
     match accepted {
@@ -518,12 +532,15 @@ async fn known(app: &App, key: Option<&(EndpointId, String)>) -> Result<Option<R
     endpoints::key_holder_for_ingestion(&mut reader.db(), *endpoint, key, now).await
 }
 
-fn accepted(run: RunId) -> Response {
-    (
-        StatusCode::ACCEPTED,
-        Json(json!({"status": "accepted", "runId": run})),
-    )
-        .into_response()
+fn accepted(run_id: RunId) -> Response {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Begun {
+        status: &'static str,
+        run_id: RunId,
+    }
+    let status = "accepted";
+    (StatusCode::ACCEPTED, Json(Begun { status, run_id })).into_response()
 }
 
 fn captured(message: &str) -> Response {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 /// What follows the id in the path of a request, without the slash between them; none if nothing does.
 pub(super) fn below(path: &str) -> Option<&str> {
-    // `/webhooks/<id>/<rest>`
-    path.splitn(4, '/').nth(3)
+    let (_id, below) = path.strip_prefix("/webhooks/")?.split_once('/')?;
+    Some(below)
 }
 
 /// What stands for each name of the path; `None` if it is another path.

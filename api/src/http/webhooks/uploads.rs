@@ -4,7 +4,6 @@
 use super::admission::{Admitted, limit};
 use super::content::content_type;
 use super::ingest::{self, Arrival, Uploaded, authenticate, refuse};
-use super::whole::read;
 use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::extract::unread;
@@ -65,7 +64,7 @@ pub(super) async fn stored(
     );
     let (claims, body) = match is_signed {
         true => {
-            let body = read(body, admitted.body_bytes_max(app)).await?;
+            let body = admitted.read(app, body).await?;
             (authenticate(app, admitted, parts, &body)?, Body::from(body))
         }
         false => (authenticate(app, admitted, parts, &[])?, body),

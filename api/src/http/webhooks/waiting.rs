@@ -2,10 +2,10 @@
 
 use super::admission::Admitted;
 use super::answer::{to_sender, too_late};
-use super::forms;
 use super::streaming;
 use crate::app::App;
 use crate::http::error::ApiError;
+use crate::http::forms::page as form_page;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use heddle_catalogue::Role;
@@ -33,10 +33,10 @@ pub(super) async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Resp
     };
     if let Some(form) = &admitted.webhook().form {
         match &ended {
-            Ok(Ok(ended)) if ended.response.is_none() => return forms::page::ended(form, ended),
+            Ok(Ok(ended)) if ended.response.is_none() => return form_page::ended(form, ended),
             Ok(Ok(_)) => {}
-            Ok(Err(_)) => return forms::page::failed(StatusCode::INTERNAL_SERVER_ERROR),
-            Err(_) => return forms::page::refusal(too_late(run)),
+            Ok(Err(_)) => return form_page::failed(StatusCode::INTERNAL_SERVER_ERROR),
+            Err(_) => return form_page::refusal(too_late(run)),
         }
     }
     match ended {

@@ -111,7 +111,9 @@ pub(super) static PARTS: &[Part] = &[
         "environments",
         (Each::Workspace, "environments t where t.workspace_id = ?"),
         keys!["t.id"],
-        columns![id Kind::Id, workspace_id Kind::Workspace, name NAME, variables JSON, created_at Kind::Int],
+        columns![
+            id Kind::Id, workspace_id Kind::Workspace, name NAME, variables JSON, created_at Kind::Int, rules MAYBE_JSON
+        ],
     ),
     part(
         "past_variables",

@@ -331,11 +331,11 @@ impl Adding<'_> {
             let run = run.filter(|run| there.contains(*run));
             let run: RunId = run
                 .and_then(|run| run.parse().ok())
-                .ok_or_else(|| refused("is of no run of the archive"))?;
+                .ok_or_else(|| refused("does not belong to a run in the archive"))?;
             let key = row.get("key").and_then(Value::as_str);
             let key = key
                 .filter(|key| key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
-                .ok_or_else(|| refused("is none"))?;
+                .ok_or_else(|| refused("is not valid"))?;
             let workspace = self.names.workspace;
             let sealed = self
                 .vault

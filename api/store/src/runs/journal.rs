@@ -103,6 +103,14 @@ pub async fn signals(db: &mut Db<'_>, run: RunId) -> Result<Vec<(String, String)
         .collect()
 }
 
+/// The keys alone of what has come for a run, each of which may be large.
+pub async fn signalled(db: &mut Db<'_>, run: RunId) -> Result<HashSet<String>, StoreError> {
+    let rows: Vec<(String,)> = db
+        .all(sql("select key from signals where run_id = ?").bind(run))
+        .await?;
+    Ok(rows.into_iter().map(|(key,)| key).collect())
+}
+
 /// Forgets the effects of an execution of a node, which a further attempt is to do again.
 pub async fn forget(db: &mut Db<'_>, run: RunId, execution: &str) -> Result<(), StoreError> {
     let prefix = format!("{execution}/");
@@ -188,6 +196,15 @@ pub async fn entry_of(db: &mut Db<'_>, run: RunId, keys: [String; 2]) -> Result<
     let query = sql("select key, number, entry from journal_entries where run_id = ? and key in ").bind(run);
     let kept: Option<Kept> = db.optional(query.list(keys)).await?;
     kept.map(Kept::unpacked).transpose()
+}
+
+/// What a run is parked at.
+pub async fn parked(db: &mut Db<'_>, run: RunId) -> Result<Vec<Kept>, StoreError> {
+    let query = sql(
+        "select key, number, entry from journal_entries where run_id = ? and number is null and key <> '' order by key",
+    );
+    let rows: Vec<Kept> = db.all(query.bind(run)).await?;
+    rows.into_iter().map(Kept::unpacked).collect()
 }
 
 /// Runs under way that a run waits for.

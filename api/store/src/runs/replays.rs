@@ -66,6 +66,49 @@ pub async fn find(
     db.optional(rights::deployments(query, editor)).await
 }
 
+/// A run that has ended, in a list.
+#[derive(Clone, Debug, FromRow)]
+pub struct EndedRun {
+    pub id: RunId,
+    #[sqlx(try_from = "i64")]
+    pub accepted_at: Timestamp,
+    /// Where it started.
+    pub node_id: Option<String>,
+}
+
+/// Runs that are looked through for a list.
+const LOOKED_THROUGH_MAX: i64 = 20_000;
+
+/// The newest runs that have ended of what a deployment has now, before one of them if it is given. Those of former modules are
+/// passed over, among a bounded number of runs.
+pub async fn ended(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    deployment: DeploymentId,
+    (before, limit): (Option<(Timestamp, RunId)>, i64),
+) -> Result<Vec<EndedRun>, StoreError> {
+    let mut query = sql(
+        "select r.id, r.accepted_at, r.node_id from deployments d join (
+             select n.id, n.deployment_id, n.accepted_at, n.node_id, n.status, n.artifact from runs n where n.deployment_id = ?",
+    )
+    .bind(deployment);
+    if let Some((at, id)) = before {
+        query = query
+            .push(" and (n.accepted_at, n.id) < (?, ?)")
+            .bind(at)
+            .bind(id);
+    }
+    let query = query
+        .push(
+            " order by n.accepted_at desc, n.id desc limit ?) r on r.deployment_id = d.id
+             where r.status <> 'running' and r.artifact = d.artifact and ",
+        )
+        .bind(LOOKED_THROUGH_MAX);
+    let query = rights::deployments(query, editor);
+    let query = query.push(" order by r.accepted_at desc, r.id desc limit ?");
+    db.all(query.bind(limit)).await
+}
+
 /// Notes that runs have ended whose journals are to be kept, as far as they have any. What has come for them is of no more
 /// use: what they saw of it is in their journals.
 pub async fn close(db: &mut Db<'_>, runs: &[RunId]) -> Result<(), StoreError> {

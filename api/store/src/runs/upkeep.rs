@@ -232,6 +232,24 @@ pub async fn end_of(db: &mut Db<'_>, run: RunId) -> Result<Option<EndRow>, Store
         .await
 }
 
+/// A run as whoever fills in its forms has to do with it.
+#[derive(Clone, Debug, FromRow)]
+pub struct AskingRow {
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: RunStatus,
+    /// What it executes.
+    pub deployment_id: DeploymentId,
+    /// The trigger at which it began, if that is known.
+    pub node_id: Option<String>,
+}
+
+/// Whether a run goes on, and what it executes.
+pub async fn asking(db: &mut Db<'_>, run: RunId) -> Result<Option<AskingRow>, StoreError> {
+    db.optional(sql("select status, deployment_id, node_id from runs where id = ?").bind(run))
+        .await
+}
+
 /// Those of these runs that have not ended.
 pub async fn running_of(db: &mut Db<'_>, runs: &[RunId]) -> Result<Vec<(RunId,)>, StoreError> {
     let query = sql("select id from runs where status = 'running' and id in ");

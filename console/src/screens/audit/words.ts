@@ -32,6 +32,10 @@ const version = (entry: Entry): Part[] =>
   detail(entry, 'version') ? [plain(` version ${detail(entry, 'version')}`)] : [];
 const promotedFrom = (entry: Entry): Part[] =>
   detail(entry, 'from') ? [plain(' from '), name(detail(entry, 'from'))] : [];
+const schedule = (entry: Entry): Part[] =>
+  detail(entry, 'cron')
+    ? [plain(` to ${detail(entry, 'cron')} (${detail(entry, 'timezone')})`)]
+    : [plain(' back to that of its nodes')];
 const said = (text: string) => (): Part[] => [plain(text)];
 const ofPattern =
   (text: string) =>
@@ -95,6 +99,7 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'invitation.accepted': (entry) => [plain(`joined as ${detail(entry, 'role')}`)],
   'invitation.declined': said('declined the invitation'),
   'environment.created': about('created the environment '),
+  'environment.rules_set': about('changed the rules for deploys to '),
   'environment.deleted': about('deleted the environment '),
   'secret.set': about('set the secret ', within),
   'secret.deleted': about('deleted the secret ', within),
@@ -134,9 +139,7 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'deployment.redeployed': about('redeployed '),
   'deployment.failed': about('could not load '),
   'deployment.deleted': about('deleted the deployment of '),
-  'deployment.schedule_changed': about('set the schedule of ', (entry) => [
-    plain(` to ${detail(entry, 'cron')} (${detail(entry, 'timezone')})`),
-  ]),
+  'deployment.schedule_changed': about('set the schedule of ', schedule),
   'webhook.secret_replaced': (entry) => [plain('replaced the secret of a webhook'), ...ofPattern('')(entry)],
   'webhook.secret_read': (entry) => [plain('was shown the secret of a webhook'), ...ofPattern('')(entry)],
   'webhook_log.cleared': about('cleared the webhook log of '),

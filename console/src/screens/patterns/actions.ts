@@ -1,6 +1,7 @@
 /** What can be done with a pattern in the list. */
 
 import { answer, api, type Schemas } from '$/api/client';
+import { isOpenApi } from '$/api/openapi';
 import type { Pattern } from '$/api/queries';
 import { toast } from '$/parts/toasts.svelte';
 import type { Example } from './examples';
@@ -39,36 +40,55 @@ function named(body: unknown, file: string): unknown {
   return { name, graphData, ...(nodeDefinitions !== undefined && { nodeDefinitions }) };
 }
 
-/** What chosen files hold: patterns, and workflows of n8n, of which an export can have several. */
+/** What chosen files hold: patterns, workflows of n8n, of which an export can have several, and OpenAPI documents. */
 export interface Chosen {
   readonly patterns: readonly Schemas['ImportRequest'][];
   readonly workflows: readonly object[];
+  readonly documents: readonly Record<string, unknown>[];
 }
 
-/** Reads files that Export made, those with a graph, and those that n8n exports. */
+/** Reads files that Export made, those with a graph, those that n8n exports, and OpenAPI documents. */
 export async function readFiles(files: readonly File[]): Promise<Chosen> {
   // Of the editor, which lists have no other use for.
   const { isN8n } = await import('$/graph/clipboard');
   const patterns: Schemas['ImportRequest'][] = [];
   const workflows: object[] = [];
+  const documents: Record<string, unknown>[] = [];
   for (const file of files) {
     const body = await contentOf(file);
     const all = Array.isArray(body) ? (body as unknown[]) : [body];
     if (all.length > 0 && all.every(isN8n)) workflows.push(...all);
+    else if (isOpenApi(body)) documents.push(body);
     else patterns.push(named(body, file.name) as Schemas['ImportRequest']);
   }
-  return { patterns, workflows };
+  return { patterns, workflows, documents };
 }
 
-async function contentOf(file: File): Promise<unknown> {
+/** The JSON in a file. */
+export async function contentOf(file: File): Promise<unknown> {
+  if (/\.ya?ml$/i.test(file.name))
+    throw new Error(`“${file.name}” is YAML: convert it to JSON first, for example with “yq -o=json”.`);
   if (file.size > IMPORT_BYTES_MAX)
-    throw new Error(`“${file.name}” is larger than 8 MiB, so it can’t be an exported pattern.`);
+    throw new Error(`“${file.name}” is larger than 8 MiB, so it can’t be imported here.`);
   try {
     return JSON.parse(await file.text());
   } catch {
-    throw new Error(`“${file.name}” is not JSON: choose a file that Export made, or one with a graph.`);
+    throw new Error(
+      `“${file.name}” is not JSON: choose a file that Export made, one with a graph, or an OpenAPI document.`,
+    );
   }
 }
+
+/** Creates a pattern without nodes that has node types of its own. */
+export const createdWith = (
+  name: string,
+  nodeDefinitions: Record<string, unknown>,
+): Promise<Schemas['Created']> =>
+  imported({
+    name: name.slice(0, 200) || 'API',
+    graphData: { nodes: [], edges: [] },
+    nodeDefinitions,
+  } as Schemas['ImportRequest']);
 
 /** Creates a pattern of what a file holds. */
 export const imported = (pattern: Schemas['ImportRequest']): Promise<Schemas['Created']> =>

@@ -1,6 +1,7 @@
 /** Words about tests. Pure. */
 
-import type { ListedTest, MadeTest, Tally } from '$/api/tests';
+import type { ReplayReport, UnansweredEffect } from '$/api/replay';
+import type { Difference, ListedTest, MadeTest, Tally } from '$/api/tests';
 
 /** A test that was made of a run or event, and what of it is not pinned. */
 export function madeText({ test, unpinned }: MadeTest): string {
@@ -19,6 +20,34 @@ export function tallyText({ passed, failed, errored }: Pick<Tally, 'passed' | 'f
   if (passed === all) return all === 1 ? 'The test passes' : `All ${all} tests pass`;
   return `${all - passed} of ${all} ${all === 1 ? 'test' : 'tests'} ${all - passed === 1 ? 'does' : 'do'} not pass`;
 }
+
+type Counts = Pick<ReplayReport, 'same' | 'different' | 'unanswered' | 'skipped'>;
+
+/** What another version did with recorded events, in words. */
+export function replayText({ same, different, unanswered, skipped }: Counts): string {
+  const compared = same + different + unanswered;
+  const left = skipped > 0 ? `, ${skipped} can’t be replayed` : '';
+  if (compared === 0) return `No events to compare${left}`;
+  const events = compared === 1 ? 'event' : 'events';
+  if (same === compared) return `Does the same with ${compared} recorded ${events}${left}`;
+  const asks = unanswered > 0 ? `, with ${unanswered} it asks for what no journal has` : '';
+  return `Differs with ${different + unanswered} of ${compared} recorded ${events}${asks}${left}`;
+}
+
+const valueText = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
+
+/** A place at which values differ, in words. */
+export const differenceText = ({ path, expected, actual }: Difference): string =>
+  `${path}: ${valueText(expected)} → ${valueText(actual)}`;
+
+/** What a journal has no answer to, in words. */
+export const unansweredText = (
+  { nodeId, kind, reason }: UnansweredEffect,
+  nameOf: (id: string) => string,
+): string => {
+  const what = reason === 'changed' ? 'with another request than in the run' : 'which it did not in the run';
+  return `${nodeId ? nameOf(nodeId) : 'A node'} has the effect ${kind}, ${what}: no journal has an answer.`;
+};
 
 export interface Checked {
   /** As `Status` has it. */

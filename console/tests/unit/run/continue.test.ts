@@ -74,6 +74,11 @@ describe('what nodes gave', () => {
     ]);
   });
 
+  test('by several ports at once is more than a pin can say', () => {
+    const always = withData(FORK, 'i', { always: true });
+    expect(given(always, record('t i.true a b m')).map(([, node]) => node)).toEqual(['a', 'b', 'm']);
+  });
+
   test('in loops is several values, which no pin can say', () => {
     expect(given(LOOP, record('t x[l[0]] y[l[0]] x[l[1]] y[l[1]] l.done z'))).toEqual([
       [null, 'l', { value: 'of l', port: 'done' }],

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { makeCatalogue, type NodeType } from '../../../src/graph/catalogue';
 import type { Doc } from '../../../src/graph/model';
 import { overlayOf } from '../../../src/graph/trace';
-import { isExcerpt, type TestEvent, type TestResult } from '../../../src/run/events';
-import { isAround } from '../../../src/run/inputs';
+import { copied } from '../../../src/run/copied';
+import { isExcerpt, outputOf, type TestEvent, type TestResult } from '../../../src/run/events';
+import { inputOf, isAround } from '../../../src/run/inputs';
 import { brokenOff, newRecord, recordOf, traceOf, withEvents } from '../../../src/run/record';
 import { EventParser } from '../../../src/run/sse';
 import { exampleOf } from '../../../src/run/setup';
@@ -173,6 +174,17 @@ describe('inputs', () => {
   });
 });
 
+test('a node with `once` gets the first item of a list', () => {
+  const nodes = [
+    { id: 'a', type: 'NoOp' },
+    { id: 'b', type: 'NoOp', data: { once: true } },
+  ] as const;
+  const small: Doc = { graph: { nodes, edges: [{ source: 'a', target: 'b' }] }, definitions: {} };
+  const arrived = (value: unknown) => inputOf(catalogue, small, null, nodes[1], () => ({ value })).value;
+  expect(arrived([1, 2])).toEqual([1]);
+  expect(arrived('text')).toBe('text');
+});
+
 describe('surroundings', () => {
   const run = { kind: 'test' as const, from: 'test of 14:02', record, event: captured.event };
   const around = (id: string, sources: Sources = { ...NO_SOURCES, runs: [run] }) =>
@@ -318,4 +330,15 @@ test('the event of a test begins with the example', () => {
   expect(JSON.parse(exampleOf(trigger))).toMatchObject({ method: 'POST' });
   expect(JSON.parse(exampleOf({ ...trigger, ownExample: { order: 7 } }))).toEqual({ order: 7 });
   expect(exampleOf({ id: 'x', name: 'x', type: 'Own' })).toBe('null');
+});
+
+test('what is copied of a value is its text, JSON, or what there is of one that was cut', () => {
+  expect([copied('a "b"'), copied({ a: [1] }), copied(null)]).toEqual([
+    'a "b"',
+    '{\n  "a": [\n    1\n  ]\n}',
+    'null',
+  ]);
+  const cut = outputOf({ $truncated: true, bytes: 300_000, excerpt: '[1, 2' });
+  expect([isExcerpt(cut), copied(cut)]).toEqual([true, '[1, 2']);
+  expect([outputOf({ $truncated: 'no' }), outputOf(undefined)]).toEqual([{ $truncated: 'no' }, null]);
 });

@@ -11,6 +11,8 @@ pub(super) struct Call<'s, 'w> {
     /// First names of n8n's parameters that have found their place.
     pub used: Vec<&'s str>,
     pub remarks: Vec<(&'static str, String)>,
+    /// The node type, if it is another one than the operation usually becomes.
+    pub node_type: Option<&'static str>,
 }
 
 /// What has no translation after all.
@@ -51,7 +53,7 @@ impl<'s> Call<'s, '_> {
 }
 
 /// The id in the address of a document, folder or page.
-pub(super) fn identifier(value: &Value) -> Value {
+pub(in crate::table) fn identifier(value: &Value) -> Value {
     let Some(address) = value.as_str().filter(|text| text.starts_with("https://")) else {
         return value.clone();
     };

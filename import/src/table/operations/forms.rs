@@ -6,6 +6,10 @@ use serde_json::{Map, Value, json};
 /// Notion: filters as JSON, and properties by their types.
 pub(super) fn notion(call: &mut Call<'_, '_>) -> Result<(), Refused> {
     let node = call.node();
+    if node.text(&["operation"]) == "archive" {
+        call.put("archived", true.into());
+        return Ok(());
+    }
     if node.text(&["operation"]) == "getAll" {
         call.used.extend(["filterType", "filterJson"]);
         if node.choice(&["filterType"], "none") == "json" {
@@ -94,6 +98,11 @@ fn property(call: &Call<'_, '_>, kind: &str, given: &Value) -> Option<Value> {
 
 /// HubSpot: n8n's names of fields are HubSpot's, in another spelling.
 pub(super) fn contact(call: &mut Call<'_, '_>) {
+    properties("additionalFields", Map::new(), call);
+}
+
+/// What n8n has in a form of HubSpot's properties, besides those that it asks for first.
+pub(super) fn properties(form: &'static str, mut properties: Map<String, Value>, call: &mut Call<'_, '_>) {
     const OTHERS: &[(&str, &str)] = &[
         ("phoneNumber", "phone"),
         ("companyName", "company"),
@@ -102,19 +111,28 @@ pub(super) fn contact(call: &mut Call<'_, '_>) {
         ("stateRegion", "state"),
         ("postalCode", "zip"),
         ("lifeCycleStage", "lifecyclestage"),
+        ("stage", "dealstage"),
+        ("stageId", "hs_pipeline_stage"),
+        ("pipelineId", "hs_pipeline"),
+        ("ticketName", "subject"),
+        ("priority", "hs_ticket_priority"),
+        ("category", "hs_ticket_category"),
+        ("companyDomainName", "domain"),
+        ("aboutUs", "about_us"),
+        ("yearFounded", "founded_year"),
+        ("linkedInCompanyPage", "linkedin_company_page"),
+        ("leadStatus", "hs_lead_status"),
+        ("contactOwner", "hubspot_owner_id"),
+        ("companyOwner", "hubspot_owner_id"),
+        ("dealOwner", "hubspot_owner_id"),
+        ("ticketOwnerId", "hubspot_owner_id"),
     ];
     let node = call.node();
-    call.used.push("additionalFields");
-    let mut properties = Map::new();
+    call.used.push(form);
     let mut unknown = Vec::new();
-    for (name, value) in node
-        .parameter(&["additionalFields"])
-        .as_object()
-        .into_iter()
-        .flatten()
-    {
+    for (name, value) in node.parameter(&[form]).as_object().into_iter().flatten() {
         if name == "customPropertiesUi" {
-            for own in node.list(&["additionalFields", "customPropertiesUi", "customPropertiesValues"]) {
+            for own in node.list(&[form, "customPropertiesUi", "customPropertiesValues"]) {
                 if let Some(property) = own.get("property").and_then(Value::as_str) {
                     let value = call.scene.value(own.get("value").unwrap_or(&Value::Null));
                     properties.insert(property.to_owned(), value);
@@ -248,7 +266,7 @@ pub(super) fn chat(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refused> {
         return Ok(());
     }
     if !node.text(&["webhookUrl"]).is_empty() {
-        return Err("a webhook of Slack's has no connection: use an HttpRequest");
+        return Err("a Slack webhook has no connection: use an HttpRequest");
     }
     call.used.push("blocksUi");
     if node.choice(&["messageType"], "text") == "block" {

@@ -5,6 +5,11 @@ use serde_json::{Map, Value, json};
 
 /// Google Sheets: the document, the sheet, and rows in the order of its columns.
 pub(super) fn sheet(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refused> {
+    match kind {
+        "GoogleSheetsCreateSpreadsheet" | "GoogleSheetsAddSheet" => return Ok(()),
+        "GoogleSheetsDeleteSheet" | "GoogleSheetsDeleteRows" => return number(kind, call),
+        _ => {}
+    }
     call.take("spreadsheetId", "documentId|sheetId");
     let is_old = call.node().parameter(&["documentId"]).is_null();
     match is_old {
@@ -47,6 +52,30 @@ fn name(call: &mut Call<'_, '_>) -> Result<(), Refused> {
             Ok(())
         }
         None => Err("the sheet is chosen by its number: heddle needs its name"),
+    }
+}
+
+/// The sheet's number, which is in its address after `gid=`.
+fn number(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refused> {
+    call.used.push("toDelete");
+    if call.node().choice(&["toDelete"], "rows") != "rows" {
+        return Err("columns are not deleted: only rows are");
+    }
+    if kind == "GoogleSheetsDeleteRows" && !call.parameters.contains_key("row") {
+        // n8n's usual one: the first below the names.
+        call.put("row", 2.into());
+    }
+    let sheet = call.given("sheetName").cloned().unwrap_or_default();
+    let text = sheet.as_str().unwrap_or_default();
+    let written = text.rsplit("gid=").next().unwrap_or_default();
+    match sheet.as_u64().or_else(|| written.parse().ok()) {
+        Some(number) => {
+            call.put("sheetId", number.into());
+            Ok(())
+        }
+        None => Err(
+            "the sheet is chosen by its name: heddle needs its number, which is in its address after `gid=`",
+        ),
     }
 }
 
@@ -192,10 +221,11 @@ pub(super) fn supabase(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refuse
         "filterString",
     ]);
     if !node.text(&["filterString"]).is_empty() {
-        return Err("conditions as text are not taken over: write them as `filters`");
+        return Err("conditions as text are not imported: write them as `filters`");
     }
     let conditions = node.list(&["filters", "conditions"]);
-    if conditions.len() > 1 && node.choice(&["matchType"], "anyFilter") == "anyFilter" {
+    let is_any = kind != "SupabaseGetRows" || node.text(&["operation"]) != "get";
+    if is_any && conditions.len() > 1 && node.choice(&["matchType"], "anyFilter") == "anyFilter" {
         return Err("any of several conditions: write them as PostgREST's `or`");
     }
     let mut filters = Map::new();
@@ -203,7 +233,11 @@ pub(super) fn supabase(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refuse
         let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
         let value = condition.get("keyValue").unwrap_or(&Value::Null);
         let value = call.scene.source(value);
-        let operator = text("condition").to_owned();
+        // Getting one row has no choice of an operator.
+        let operator = match text("condition") {
+            "" => "eq",
+            given => given,
+        };
         if text("keyName").starts_with('=') || !operator.chars().all(|c| c.is_ascii_alphabetic()) {
             return Err("a condition's column or operator is an expression, or none that PostgREST has");
         }

@@ -56,7 +56,7 @@
     #body; #used = false;
     constructor(body = null, { status = 200, statusText = "", headers = {} } = {}) {
       this.#body = bodyOf(body);
-      if (this.#body.file) throw new TypeError("A stored file is no response's body: read it first, by `await file.bytes()`");
+      if (this.#body.file) throw new TypeError("A stored file can't be a response's body: read it first, with `await file.bytes()`");
       this.status = status;
       this.statusText = statusText;
       this.headers = new Headers(headers);

@@ -16,7 +16,7 @@
     const pieces = Array.from(parts, (part) => {
       if (part instanceof Blob) {
         if (contents.has(part)) return contents.get(part);
-        throw new TypeError("A stored file is no part of another: read it first, by `await file.bytes()`");
+        throw new TypeError("A stored file can't be part of another file: read it first, with `await file.bytes()`");
       }
       if (part instanceof ArrayBuffer || ArrayBuffer.isView(part)) return native.bytesOf(part);
       return native.encodeUtf8(String(part));
@@ -61,7 +61,7 @@
       const bytes = contents.get(this);
       if (bytes) return bytes.slice();
       if (isStored(this)) return read(this);
-      throw new TypeError("This is no file");
+      throw new TypeError("This is not a file");
     }
     async arrayBuffer() { return (await this.bytes()).buffer; }
     async text() { return new global.TextDecoder().decode(await this.bytes()); }

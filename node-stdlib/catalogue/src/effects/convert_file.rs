@@ -39,12 +39,12 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "condition",
             Schema::PerItem(&Schema::Any),
-            "Evaluated for each record, as `$item` and `$index`: only records for which it is true are taken.",
+            "Evaluated for each record, as `$item` and `$index`: only records for which it is true are kept.",
         ),
         Parameter::optional(
             "record",
             Schema::PerItem(&Schema::Any),
-            "What becomes of each record: an expression with `$item`. Default: the record as it is.",
+            "What to make of each record: an expression with `$item`. Default: the record as it is.",
         ),
         Parameter::optional(
             "limit",
@@ -52,7 +52,7 @@ pub const TYPE: NodeType = NodeType {
                 min: 0,
                 max: 1_000_000_000,
             },
-            "How many records to take at most. The rest of the file is not read.",
+            "The largest number of records to take. The rest of the file is not read.",
         ),
         Parameter::optional(
             "name",

@@ -21,12 +21,12 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "content",
             Schema::Any,
-            "`make`: what the file is to hold. Default: the input.",
+            "`make`: the file's content. Default: the input.",
         ),
         Parameter::optional(
             "format",
             Schema::Enum(&["text", "json", "base64"]),
-            "As what the content is read or written: UTF-8 text, a value as JSON, or bytes in base64.",
+            "How the content is read or written: UTF-8 text, a value as JSON, or bytes in base64.",
         )
         .or("\"text\""),
         Parameter::optional(

@@ -43,7 +43,7 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "replyTo",
             Schema::String,
-            "Where answers go, if not to the sender.",
+            "Where replies go, if not to the sender.",
         )
         .advanced(),
         Parameter::optional(

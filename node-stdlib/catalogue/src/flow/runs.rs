@@ -113,7 +113,7 @@ pub(super) const STREAM_RESPONSE: NodeType = NodeType {
         &[Port::new(
             "out",
             ValueType::Object,
-            "`{sent}`: false if nobody waits for the response, or nobody any more.",
+            "`{sent}`: false if nobody is waiting for the response, or no longer.",
         )],
         &[
             Parameter::optional(
@@ -180,7 +180,7 @@ pub(super) const CALL_PATTERN: NodeType = NodeType {
             Parameter::optional(
                 "wait",
                 Schema::Boolean,
-                "Wait for it to end. Otherwise it continues by itself, whatever happens to this run.",
+                "Wait for it to end. Otherwise it continues on its own, whatever happens to this run.",
             )
             .or("true"),
             Parameter::optional(

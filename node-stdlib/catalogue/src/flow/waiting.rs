@@ -3,6 +3,7 @@
 use super::node::{PASSED, node};
 use crate::content::{Content, Language, TimeUnit};
 use crate::face::{Face, Group};
+use crate::form_fields::FIELDS;
 use crate::icon::Icon;
 use crate::node_type::{Example, IN, NodeType, Parameter, Port, Schema, ValueType};
 use heddle_contract::parameters::WAIT_MS_MAX;
@@ -56,6 +57,24 @@ pub(super) const WAIT: NodeType = NodeType {
         ],
     )
 };
+
+/// A page with fields, of the types that OnForm has.
+const FORM: &[Parameter] = &[
+    Parameter::required("title", Schema::String, "The heading of the page."),
+    Parameter::optional("description", Schema::String, "What stands below it.").content(Content::Multiline),
+    FIELDS,
+    Parameter::optional("button", Schema::String, "What the button says.")
+        .or("\"Send\"")
+        .literal(),
+    Parameter::optional(
+        "follows",
+        Schema::Boolean,
+        "Whether it is the next page for whoever has sent the form before. With `false` only those see it who are given its \
+         URL, such as somebody who approves.",
+    )
+    .or("true")
+    .literal(),
+];
 
 /// `$run.callbackUrls` has the URLs of its executions.
 pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
@@ -112,9 +131,15 @@ pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
             .advanced()
             .or("{\"status\": \"accepted\"}"),
             Parameter::optional(
+                "form",
+                Schema::Object(FORM),
+                "A page with fields instead of the built-in one, as OnForm has it: the server checks every field, and `body` has \
+                    them by name. Whoever has sent the OnForm before is led here, and on from here. Not together with `page`.",
+            ),
+            Parameter::optional(
                 "page",
                 Schema::String,
-                "HTML of the page that is shown to whoever opens the URL, instead of the built-in one; at most 16 KiB. \
+                "HTML of the page shown to whoever opens the URL, instead of the built-in one; at most 16 KiB. \
                     Its `<form method=\"post\">` makes the call, with the values of its fields by name as the body. \
                     Escape text from others; scripts don't run, and nothing is loaded from elsewhere.",
             )
@@ -143,6 +168,14 @@ pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
                 input: r#"{"id": 7}"#,
                 output: r#"{"out": {"method": "POST", "query": {}, "headers": {"content-type": "application/json"},
                     "body": {"comment": "soon, please", "decision": "yes"}}}"#,
+            },
+            Example {
+                title: "The second page of a form",
+                parameters: r#"{"form": {"title": "Thank you, {{ $input.name }}", "fields": [{"name": "guests", "type": "number", "required": true}]},
+                    "respondBody": "Thank you."}"#,
+                input: r#"{"name": "Ann"}"#,
+                output: r#"{"out": {"method": "POST", "query": {}, "headers": {"content-type": "application/json"},
+                    "body": {"guests": 2}}}"#,
             },
             Example {
                 title: "Nobody has called in time",

@@ -3,160 +3,26 @@
 use super::node::{event, trigger};
 use crate::content::{Content, TimeUnit};
 use crate::face::{Face, Group};
+use crate::form_fields::FIELDS;
 use crate::icon::Icon;
 use crate::node_type::{Example, NodeType, Parameter, Schema};
 use crate::role::Start;
 
 const TEXT: Schema = Schema::String;
 
-/// What is written into a field when the page opens.
-const DEFAULT: Schema = Schema::OneOf(&[
-    Schema::String,
-    Schema::Number,
-    Schema::Boolean,
-    Schema::Array(&Schema::String),
-]);
-
-/// One that can be chosen.
-const OPTION: Schema = Schema::OneOf(&[
-    Schema::String,
-    Schema::Object(&[
-        Parameter::required("value", TEXT, "What the event has.").literal(),
-        Parameter::optional("label", TEXT, "What people read. Default: the value.").literal(),
-    ]),
-]);
-
-const FIELD: &[Parameter] = &[
-    Parameter::required(
-        "name",
-        TEXT,
-        "The value's name in the event's `body`: a letter, then letters, digits and `_`.",
-    )
-    .literal(),
-    Parameter::optional(
-        "type",
-        Schema::Enum(&[
-            "text",
-            "textarea",
-            "number",
-            "email",
-            "url",
-            "tel",
-            "date",
-            "time",
-            "select",
-            "radio",
-            "checkboxes",
-            "checkbox",
-            "file",
-            "hidden",
-        ]),
-        "What is asked for. `select` and `radio` let people choose one of `options`, `checkboxes` several; `checkbox` is yes \
-         or no; `hidden` is not shown, and takes its value from the address or the default.",
-    )
-    .or("\"text\"")
-    .literal(),
-    Parameter::optional("label", TEXT, "What people read at the field. Default: the name.").literal(),
-    Parameter::optional(
-        "required",
-        Schema::Boolean,
-        "Whether it must be filled in; a `checkbox` must be ticked.",
-    )
-    .or("false")
-    .literal(),
-    Parameter::optional("help", TEXT, "A sentence below the label.").literal(),
-    Parameter::optional("placeholder", TEXT, "What an empty field shows.")
-        .advanced()
-        .literal(),
-    Parameter::optional(
-        "default",
-        DEFAULT,
-        "What the field has when the page opens, unless the address says something else: `?name=value`.",
-    )
-    .literal(),
-    Parameter::optional("options", Schema::Array(&OPTION), "What can be chosen.").literal(),
-    Parameter::optional(
-        "multiple",
-        Schema::Boolean,
-        "Whether a `select` or `file` takes several, which the event has as an array.",
-    )
-    .or("false")
-    .literal(),
-    Parameter::optional(
-        "min",
-        Schema::OneOf(&[Schema::Number, Schema::String]),
-        "The smallest `number`, the first `date` or `time`, or how many must be chosen at least.",
-    )
-    .literal(),
-    Parameter::optional(
-        "max",
-        Schema::OneOf(&[Schema::Number, Schema::String]),
-        "The largest `number`, the last `date` or `time`, or how many can be chosen at most.",
-    )
-    .literal(),
-    Parameter::optional("integer", Schema::Boolean, "Whether a `number` must be whole.")
-        .or("false")
-        .literal(),
-    Parameter::optional(
-        "minLength",
-        Schema::Integer {
-            min: 1,
-            max: 1_000_000,
-        },
-        "Characters of a text at least.",
-    )
-    .advanced()
-    .literal(),
-    Parameter::optional(
-        "maxLength",
-        Schema::Integer {
-            min: 1,
-            max: 1_000_000,
-        },
-        "Characters of a text at most.",
-    )
-    .advanced()
-    .literal(),
-    Parameter::optional(
-        "pattern",
-        TEXT,
-        "A regular expression that all of a text must match, such as `[A-Z]{2}\\d{4}`, in the syntax of Rust's crate `regex`.",
-    )
-    .advanced()
-    .literal(),
-    Parameter::optional(
-        "patternMessage",
-        TEXT,
-        "What people read whose text does not match the pattern.",
-    )
-    .advanced()
-    .literal(),
-    Parameter::optional(
-        "accept",
-        Schema::Array(&TEXT),
-        "Which files are taken: endings such as `.pdf`, and types such as `image/png` and `image/*`.",
-    )
-    .literal(),
-];
-
 const PARAMETERS: &[Parameter] = &[
     Parameter::required("title", TEXT, "The heading of the page.").literal(),
     Parameter::optional("description", TEXT, "What stands below it.")
         .content(Content::Multiline)
         .literal(),
-    Parameter::required(
-        "fields",
-        Schema::Array(&Schema::Object(FIELD)),
-        "What people fill in, in this order; at most 100.",
-    )
-    .literal(),
+    FIELDS,
     Parameter::optional("button", TEXT, "What the button says.")
         .or("\"Send\"")
         .literal(),
     Parameter::optional(
         "thanks",
         TEXT,
-        "What people read once their answers have arrived, unless a RespondToWebhook answers.",
+        "What people read once their answers have arrived, those of its further pages as well, unless a RespondToWebhook answers.",
     )
     .content(Content::Multiline)
     .or("\"Your answers have arrived.\"")
@@ -204,7 +70,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::optional(
         "whenPaused",
         Schema::Enum(&["close", "queue"]),
-        "What becomes of the form while the deployment is paused: it is closed, or each answer gets a run that starts when \
+        "What happens to the form while the deployment is paused: it is closed, or each answer gets a run that starts when \
          the deployment is resumed.",
     )
     .advanced()
@@ -237,8 +103,8 @@ pub(super) const ON_FORM: NodeType = trigger(
         Group::Triggers,
         &["page", "survey", "questionnaire", "upload", "input", "people"],
     ),
-    "Serves a page with fields, and starts a run when somebody sends it. Whoever knows the address can. The server checks \
-     every field; RespondToWebhook can answer.",
+    "Serves a page with fields, and starts a run when somebody sends it. Anyone who knows the address can do so. The server checks \
+     every field; RespondToWebhook can answer. A WaitForCallback with `form` is the next page for whoever has sent it.",
     &[event(
         "The event: `{headers, body, method, query}`. `body` has the fields by name: numbers as numbers, a checkbox as true \
          or false, several choices as an array, files as values that refer to them, and null for what was left empty.",

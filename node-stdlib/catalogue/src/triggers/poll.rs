@@ -48,7 +48,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::optional(
         "startFrom",
         Schema::Enum(&["now", "beginning"]),
-        "At the first time: pass over what is there, or start runs for it as well.",
+        "On the first poll: pass over what is already there, or start runs for it as well.",
     )
     .or("\"now\"")
     .literal(),
@@ -120,7 +120,7 @@ pub(super) const ON_POLL: NodeType = NodeType {
                 "every minute",
             ],
         ),
-        "Asks a service for a list now and then, and starts a run for each element that is new in it, once.",
+        "Asks a service for a list at regular times, and starts one run for each new element in it.",
         &[event(
             "The event: `{item, id, polledAt}`: the element, its id or null, and when it was found, an ISO time.",
         )],

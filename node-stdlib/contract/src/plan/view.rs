@@ -293,6 +293,16 @@ impl<'a> NodeView<'a> {
         !self.flag(4)
     }
 
+    /// Of a list that comes, only the first item counts.
+    pub fn once(self) -> bool {
+        self.flag(5)
+    }
+
+    /// One empty item leaves rather than none.
+    pub fn always(self) -> bool {
+        self.flag(6)
+    }
+
     /// Scope of the body.
     pub fn body(self) -> Option<u32> {
         optional(self.view.word(self.at + 15))

@@ -143,7 +143,7 @@ impl Elements {
 
     fn unexpected(&self, state: State, byte: u8, at: usize) -> Failure {
         let wanted = match state {
-            State::Start => "the file is no JSON array: it would begin with `[`",
+            State::Start => "the file is not a JSON array: it does not begin with `[`",
             State::After => "a comma or `]` was expected",
             State::End => "nothing was expected after the array",
             _ => "an element was expected",

@@ -100,7 +100,7 @@ impl Writer {
             Value::Object(fields) => fields,
             other => {
                 let message = format!(
-                    "Record {index} is to be a row, which takes an object or an array, but it is {}.",
+                    "Record {index} must be an object or an array to become a row, but it is {}.",
                     other.shape()
                 );
                 return Err(Failure::new(code::PARAMETER, message));
@@ -113,7 +113,7 @@ impl Writer {
         {
             let message = format!(
                 "Record {index} has the field `{unknown}`, which the first one did not have. The names of the columns are \
-                 written before the records are known: give all of them by `columns`."
+                 written before the records are known: list all of them in `columns`."
             );
             return Err(Failure::new(code::PARAMETER, message));
         }

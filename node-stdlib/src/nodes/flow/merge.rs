@@ -113,7 +113,7 @@ fn join(parameters: &Object, values: &[Value], context: &mut dyn Context) -> Res
     let lists = lists("join", values)?;
     let [left, right] = lists[..] else {
         let message = format!(
-            "Merge joins two lists, but {} came. Lead two edges to it that both bring a list.",
+            "Merge joins two lists, but {} came. Connect two edges to it that both bring a list.",
             lists.len()
         );
         return Err(Failure::new(code::PARAMETER, message));

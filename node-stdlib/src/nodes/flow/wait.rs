@@ -12,6 +12,8 @@ use heddle_values::{Object, Value};
 const CALLBACK_MS_DEFAULT: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Bytes of a page that WaitForCallback shows: it is kept with the run for as long as it waits.
 const PAGE_BYTES_MAX: usize = 16 << 10;
+/// Parts of a form that expressions make.
+const FORM_TEXTS: [&str; 2] = ["title", "description"];
 /// Output of WaitForCallback when nobody has called in time.
 const TIMEOUT_PORT: u32 = 1;
 
@@ -68,19 +70,38 @@ pub fn wait_for_callback(parameters: &Object, context: &mut dyn Context) -> Node
         let Some(html) = text(parameters, name)? else {
             continue;
         };
-        if html.len() > PAGE_BYTES_MAX {
-            let message = format!(
-                "`{name}` has {} bytes, but a page can have at most {PAGE_BYTES_MAX}.",
-                html.len()
-            );
-            return Err(Failure::new(code::PARAMETER, message));
-        }
+        within(name, &html)?;
         request.insert(name, Value::from(html));
+    }
+    match given(parameters, "form") {
+        None => {}
+        Some(Value::Object(form)) => {
+            let mut form = form.clone();
+            for name in FORM_TEXTS {
+                if let Some(shown) = text(&form, name)? {
+                    within(name, &shown)?;
+                    form.insert(name, Value::from(shown));
+                }
+            }
+            request.insert("form", Value::Object(form));
+        }
+        Some(other) => return Err(mismatch("form", "an object with `title` and `fields`", other)),
     }
     Ok(Outcome::Effect {
         kind: "callback",
         request: request.into(),
     })
+}
+
+fn within(name: &str, html: &str) -> Result<(), Failure> {
+    if html.len() <= PAGE_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "`{name}` has {} bytes, but a page can have at most {PAGE_BYTES_MAX}.",
+        html.len()
+    );
+    Err(Failure::new(code::PARAMETER, message))
 }
 
 /// The URL was called, or the time is over.

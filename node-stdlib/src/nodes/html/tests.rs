@@ -148,11 +148,11 @@ fn what_is_no_selector_is_refused() {
         ),
         (
             json!({"a": {"selector": "h1[", "all": true}}),
-            "PARAMETER: Parameter `selectors.a.selector` takes a CSS selector, but `h1[` is none that is known here.",
+            "PARAMETER: Parameter `selectors.a.selector` takes a CSS selector, but `h1[` is not a valid one.",
         ),
         (
             json!({"a": {"selector": ""}}),
-            "PARAMETER: Parameter `selectors.a.selector` takes a CSS selector, but `` is none that is known here.",
+            "PARAMETER: Parameter `selectors.a.selector` takes a CSS selector, but `` is not a valid one.",
         ),
         (
             json!({"a": {"selector": "p", "all": 1}}),

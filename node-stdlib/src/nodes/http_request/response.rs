@@ -193,10 +193,7 @@ fn failure(response: &Object, status: u16, who: &str) -> Failure {
     };
     let (again, later) = match response.get("retryAfter") {
         Some(Value::Number(wait_ms)) => (Again::After(*wait_ms as u32), ""),
-        Some(_) => (
-            Again::Never,
-            "; it asks to be left alone for longer than the run may take",
-        ),
+        Some(_) => (Again::Never, "; it asks for a pause longer than the run may take"),
         None => (Again::ByPolicy, ""),
     };
     Failure {

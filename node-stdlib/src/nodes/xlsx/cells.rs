@@ -1,5 +1,6 @@
 //! The rows of a sheet.
 
+use super::escapes;
 use super::events::{Seen, attribute, walk};
 use super::failure::broken;
 use super::numbers::{Shown, time};
@@ -9,7 +10,7 @@ use heddle_values::{Object, Text, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Columns of a sheet: up to `XFD`.
-const COLUMNS_MAX: usize = 16_384;
+pub(super) const COLUMNS_MAX: usize = 16_384;
 /// Cells that are read, with those left empty between others.
 const CELLS_MAX: usize = 20_000_000;
 
@@ -132,7 +133,7 @@ impl Table<'_> {
                 let number = text.trim().parse::<usize>().ok();
                 let found = number.and_then(|number| self.shared.strings.get(number));
                 found.cloned().map_or_else(
-                    || Err(broken("a cell refers to a text that is not there")),
+                    || Err(broken("a cell refers to a text that does not exist")),
                     |text| Ok(text.into()),
                 )?
             }
@@ -142,12 +143,12 @@ impl Table<'_> {
                 number => self.number(number, cell.style)?,
             },
             // Results of formulas, texts in the cell itself, errors such as `#N/A`, and dates in ISO 8601.
-            _ => Value::from(text),
+            _ => Value::from(escapes::read(text).into_owned()),
         })
     }
 
     fn number(&self, text: &str, style: usize) -> Result<Value, Failure> {
-        let number: f64 = text.parse().map_err(|_| broken("a cell's number is none"))?;
+        let number: f64 = text.parse().map_err(|_| broken("a cell's number is not valid"))?;
         Ok(match self.shared.styles.get(style) {
             Some(Shown::Time) => time(number, self.shared.since_1904),
             _ => Value::Number(number),
@@ -206,7 +207,7 @@ fn names(row: &[Value]) -> Vec<Text> {
 }
 
 /// `A`, `B`, …, `AA`, as Excel has them.
-fn letters(mut index: usize) -> String {
+pub(super) fn letters(mut index: usize) -> String {
     let mut found = Vec::new();
     loop {
         found.push(char::from(b'A' + (index % 26) as u8));

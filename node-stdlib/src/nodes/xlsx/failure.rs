@@ -4,8 +4,5 @@ use crate::failure::Failure;
 use heddle_contract::abi::code;
 
 pub(super) fn broken(what: &str) -> Failure {
-    Failure::new(
-        code::PARSE,
-        format!("This is no workbook that can be read: {what}."),
-    )
+    Failure::new(code::PARSE, format!("This workbook can't be read: {what}."))
 }

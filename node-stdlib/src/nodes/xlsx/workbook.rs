@@ -1,5 +1,6 @@
 //! What a workbook says of its sheets, and what they share: texts, and how cells are shown.
 
+use super::escapes;
 use super::events::{Seen, attribute, walk};
 use super::failure::broken;
 use super::numbers::{Shown, built_in, custom};
@@ -65,7 +66,7 @@ impl Book {
                     if let (Some(path), Some(name)) = (targets.get(&id), attribute(start, "name")?) {
                         let state = attribute(start, "state")?;
                         found.sheets.push(Sheet {
-                            name,
+                            name: escapes::read(&name).into_owned(),
                             is_hidden: matches!(state.as_deref(), Some("hidden" | "veryHidden")),
                             path: path.clone(),
                         });
@@ -103,7 +104,7 @@ pub(super) fn strings(document: &[u8]) -> Result<Vec<Text>, Failure> {
             Seen::End("rPh") => is_reading = true,
             Seen::Text(part) if is_text && is_reading => text.push_str(part),
             Seen::End("si") => {
-                found.push(Text::from(text.as_str()));
+                found.push(Text::from(escapes::read(&text).as_ref()));
                 text.clear();
             }
             _ => {}

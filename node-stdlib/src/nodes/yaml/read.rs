@@ -266,7 +266,7 @@ impl Builder {
         };
         if let Key::Name(name) = &new {
             if object.get_text(name).is_some() && !merged.contains(name) {
-                return Err(Wrong::no_yaml(mark, format!("the key `{name}` is there twice")));
+                return Err(Wrong::no_yaml(mark, format!("the key `{name}` is used twice")));
             }
             *weight = weight.saturating_add(name.len());
         }

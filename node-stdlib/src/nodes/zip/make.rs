@@ -1,32 +1,21 @@
-//! An archive of files, of which sizes and checksums come after their bytes: nothing is read twice.
+//! An archive of files, each of which is read once, piece by piece.
 
 use super::super::file::{FILE, file_value, is_file};
 use super::super::parameters::{mismatch, text};
-use super::archive::{CENTRAL, END, LOCAL};
-use super::checksum::Checksum;
+use super::pack::Packer;
 use super::path::checked;
-use super::shared::{ENTRIES_MAX, PIECE, PIECE_BYTES, asked, sink_request};
+use super::shared::{ENTRIES_MAX, PIECE, asked, sink_request};
 use super::source::Source;
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome, Stepping};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_contract::abi::code;
-use heddle_values::Value;
-use miniz_oxide::deflate::CompressionLevel;
-use miniz_oxide::deflate::core::CompressorOxide;
-use miniz_oxide::deflate::stream::deflate;
-use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+use heddle_values::{Object, Value};
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
 const MEDIA_TYPE: &str = "application/zip";
-const LEVEL: CompressionLevel = CompressionLevel::DefaultLevel;
-/// What is needed to unpack it (2.0: deflate), and that names are UTF-8 and sizes come after the bytes.
-const VERSION: u16 = 20;
-const FLAGS: u16 = 1 << 11 | 1 << 3;
-const DESCRIPTOR: u32 = 0x0807_4b50;
-const STEP_BYTES: usize = 64 << 10;
 
 /// `files`: a list of files, and of objects with `path` and `content`.
 pub(super) fn begin(files: &Value, name: String, context: &mut dyn Context) -> NodeResult {
@@ -50,12 +39,7 @@ pub(super) fn begin(files: &Value, name: String, context: &mut dyn Context) -> N
     let making = Making {
         items,
         packing: None,
-        modified: dos_time(context.now_ms()),
-        directory: Vec::new(),
-        count: 0,
-        out: Vec::new(),
-        written: 0,
-        is_whole: false,
+        packer: Packer::new(context.now_ms()),
         name,
         sink: context.execution_key(),
         doing: Doing::Nothing,
@@ -100,54 +84,11 @@ fn item(index: usize, value: &Value, paths: &mut BTreeSet<String>) -> Result<Ite
     Ok(Item { path: free, source })
 }
 
-/// Date and time as MS-DOS had them, of a time in UTC.
-fn dos_time(ms: i64) -> (u16, u16) {
-    let seconds = ms.div_euclid(1_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Civil from days (Hinnant, 2013), for which the year begins in March.
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = (year + era * 400 + next).clamp(1980, 2107);
-    let date = (year - 1980) << 9 | month << 5 | day;
-    let (hour, minute, two_seconds) = (second / 3_600, second / 60 % 60, second % 60 / 2);
-    let time = hour << 11 | minute << 5 | two_seconds;
-    (date as u16, time as u16)
-}
-
-/// A file while it is packed.
-struct Packing {
-    path: String,
-    source: Source,
-    /// Bytes that are packed, and what became of them.
-    at: u64,
-    packed: u64,
-    checksum: Checksum,
-    compressor: Box<CompressorOxide>,
-    /// Where its header is.
-    offset: u64,
-}
-
 struct Making {
     items: VecDeque<Item>,
-    packing: Option<Packing>,
-    modified: (u16, u16),
-    directory: Vec<u8>,
-    count: u16,
-    /// What is packed and not written.
-    out: Vec<u8>,
-    written: u64,
-    /// Whether the directory is written.
-    is_whole: bool,
+    /// The file at hand, and how much of it is packed.
+    packing: Option<(Source, u64)>,
+    packer: Packer,
     name: String,
     sink: String,
     doing: Doing,
@@ -165,147 +106,52 @@ enum Doing {
 impl Making {
     fn proceed(mut self: Box<Self>) -> NodeResult {
         loop {
-            if self.out.len() >= PIECE_BYTES || (self.is_whole && !self.out.is_empty()) {
-                return self.write();
+            if let Some(piece) = self.packer.piece() {
+                let bytes = piece.len();
+                let encoded = STANDARD.encode(piece);
+                let mut request = self.request("write");
+                request.insert("base64", Value::from(encoded));
+                self.doing = Doing::Writing(bytes);
+                return asked(PIECE, request, self);
             }
-            if self.is_whole {
-                let request = sink_request("finish", &self.sink, self.written, (&self.name, MEDIA_TYPE));
+            if self.packer.is_whole {
+                let request = self.request("finish");
                 self.doing = Doing::Finishing;
                 return asked(FILE, request, self);
             }
-            match &self.packing {
-                Some(packing) => {
-                    let at = packing.at;
-                    if packing.source.size().is_none() || packing.source.at(at, 1).is_none() {
-                        let request = packing.source.request(at);
-                        self.doing = Doing::Reading(at);
-                        return asked(PIECE, request, self);
+            let Some((source, at)) = &mut self.packing else {
+                match self.items.pop_front() {
+                    Some(Item { path, source }) => {
+                        self.packer.begin(path)?;
+                        self.packing = Some((source, 0));
                     }
-                    self.pack()?;
+                    None => self.packer.end(),
                 }
-                None => match self.items.pop_front() {
-                    Some(item) => self.header(item)?,
-                    None => self.end(),
-                },
+                continue;
+            };
+            let offset = *at;
+            let Some(bytes) = source.at(offset, 1) else {
+                let request = source.request(offset);
+                self.doing = Doing::Reading(offset);
+                return asked(PIECE, request, self);
+            };
+            *at += bytes.len() as u64;
+            if bytes.is_empty() {
+                self.packer.end_file()?;
+                self.packing = None;
+            } else {
+                self.packer.pack(bytes)?;
             }
         }
     }
 
-    fn offset(&self) -> u64 {
-        self.written + self.out.len() as u64
-    }
-
-    fn header(&mut self, Item { path, source }: Item) -> Result<(), Failure> {
-        let offset = self.offset();
-        if offset > u64::from(u32::MAX) {
-            return Err(too_large());
-        }
-        put(&mut self.out, LOCAL, 4);
-        self.about(&path, (0, 0, 0));
-        put(&mut self.out, 0_u16, 2);
-        self.out.extend_from_slice(path.as_bytes());
-        let compressor = CompressorOxide::with_format_and_level(DataFormat::Raw, LEVEL);
-        self.packing = Some(Packing {
-            path,
-            source,
-            at: 0,
-            packed: 0,
-            checksum: Checksum::new(),
-            compressor: Box::new(compressor),
-            offset,
-        });
-        Ok(())
-    }
-
-    /// What headers in both places have, up to the length of the name.
-    fn about(&mut self, path: &str, sizes: (u32, u32, u32)) {
-        about(&mut self.out, path, self.modified, sizes);
-    }
-
-    /// Packs what is there of the file at hand.
-    fn pack(&mut self) -> Result<(), Failure> {
-        let Some(mut packing) = self.packing.take() else {
-            return Ok(());
-        };
-        let bytes = packing.source.at(packing.at, 1).unwrap_or_default();
-        let flush = if bytes.is_empty() {
-            MZFlush::Finish
-        } else {
-            MZFlush::None
-        };
-        packing.checksum.add(bytes);
-        let mut buffer = vec![0; STEP_BYTES];
-        let mut used = 0;
-        let is_whole = loop {
-            let input = bytes.get(used..).unwrap_or_default();
-            let result = deflate(&mut packing.compressor, input, &mut buffer, flush);
-            used += result.bytes_consumed;
-            packing.packed += result.bytes_written as u64;
-            self.out
-                .extend_from_slice(buffer.get(..result.bytes_written).unwrap_or_default());
-            match result.status {
-                Ok(MZStatus::StreamEnd) => break true,
-                _ if flush == MZFlush::None && used == bytes.len() => break false,
-                Ok(_) => {}
-                Err(_) => return Err(Failure::new(code::INTERNAL, "The file can't be compressed.")),
-            }
-        };
-        packing.at += used as u64;
-        match is_whole {
-            true => self.descriptor(&packing),
-            false => {
-                self.packing = Some(packing);
-                Ok(())
-            }
-        }
-    }
-
-    /// Ends a file, and notes it in the directory.
-    fn descriptor(&mut self, packing: &Packing) -> Result<(), Failure> {
-        let (Ok(packed), Ok(size)) = (u32::try_from(packing.packed), u32::try_from(packing.at)) else {
-            return Err(too_large());
-        };
-        let checksum = packing.checksum.value();
-        for number in [DESCRIPTOR, checksum, packed, size] {
-            put(&mut self.out, number, 4);
-        }
-        let directory = &mut self.directory;
-        put(directory, CENTRAL, 4);
-        // Made by: the same version, and Unix, where files have rights.
-        put(directory, VERSION | 3 << 8, 2);
-        about(directory, &packing.path, self.modified, (checksum, packed, size));
-        // No extra field, comment, other disk, nor internal attributes.
-        put(directory, 0_u64, 8);
-        put(directory, 0o100_644_u32 << 16, 4);
-        put(directory, packing.offset as u32, 4);
-        directory.extend_from_slice(packing.path.as_bytes());
-        self.count += 1;
-        Ok(())
-    }
-
-    /// Writes the directory.
-    fn end(&mut self) {
-        let (offset, size) = (self.offset(), self.directory.len());
-        self.out.append(&mut self.directory);
-        put(&mut self.out, END, 4);
-        put(&mut self.out, 0_u32, 4);
-        put(&mut self.out, self.count, 2);
-        put(&mut self.out, self.count, 2);
-        put(&mut self.out, size as u32, 4);
-        put(&mut self.out, offset.min(u32::MAX.into()) as u32, 4);
-        put(&mut self.out, 0_u16, 2);
-        self.is_whole = true;
-    }
-
-    fn write(mut self: Box<Self>) -> NodeResult {
-        let piece = self
-            .out
-            .get(..PIECE_BYTES.min(self.out.len()))
-            .unwrap_or_default();
-        let mut request = sink_request("write", &self.sink, self.written, (&self.name, MEDIA_TYPE));
-        request.insert("base64", Value::from(STANDARD.encode(piece)));
-        self.doing = Doing::Writing(piece.len());
-        asked(PIECE, request, self)
+    fn request(&self, operation: &str) -> Object {
+        sink_request(
+            operation,
+            &self.sink,
+            self.packer.written,
+            (&self.name, MEDIA_TYPE),
+        )
     }
 }
 
@@ -314,41 +160,13 @@ impl Stepping for Making {
         match self.doing {
             Doing::Nothing => {}
             Doing::Reading(offset) => {
-                if let Some(packing) = &mut self.packing {
-                    packing.source.fill(offset, &result)?;
+                if let Some((source, _)) = &mut self.packing {
+                    source.fill(offset, &result)?;
                 }
             }
-            Doing::Writing(bytes) => {
-                self.written += bytes as u64;
-                self.out.drain(..bytes);
-                if self.written > u64::from(u32::MAX) {
-                    return Err(too_large());
-                }
-            }
+            Doing::Writing(bytes) => self.packer.forget(bytes)?,
             Doing::Finishing => return Ok(Outcome::Emit(Emission::one(0, result))),
         }
         self.proceed()
     }
-}
-
-fn about(out: &mut Vec<u8>, path: &str, (date, time): (u16, u16), (checksum, packed, size): (u32, u32, u32)) {
-    for number in [VERSION, FLAGS, 8, time, date] {
-        put(out, number, 2);
-    }
-    for number in [checksum, packed, size] {
-        put(out, number, 4);
-    }
-    put(out, path.len() as u64, 2);
-}
-
-/// Writes a number of so many bytes, the lowest first.
-fn put(out: &mut Vec<u8>, number: impl Into<u64>, bytes: usize) {
-    out.extend(number.into().to_le_bytes().into_iter().take(bytes));
-}
-
-fn too_large() -> Failure {
-    Failure::new(
-        code::FILE_LIMIT,
-        "An archive that is written, and a file in it, has at most 4 GiB.",
-    )
 }

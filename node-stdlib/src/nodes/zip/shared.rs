@@ -23,14 +23,16 @@ pub(in super::super) fn asked(kind: &'static str, request: Object, step: Box<dyn
 
 /// The file is no archive, or one that can't be read.
 pub(super) fn broken(what: impl std::fmt::Display) -> Failure {
-    Failure::new(
-        code::PARSE,
-        format!("This is no ZIP archive that can be read: {what}."),
-    )
+    Failure::new(code::PARSE, format!("This ZIP archive can't be read: {what}."))
 }
 
 /// The request that writes a piece of a file, or that makes a file of what is written.
-pub(super) fn sink_request(operation: &str, sink: &str, at: u64, (name, media_type): (&str, &str)) -> Object {
+pub(in super::super) fn sink_request(
+    operation: &str,
+    sink: &str,
+    at: u64,
+    (name, media_type): (&str, &str),
+) -> Object {
     Object::from_iter([
         ("operation", Value::from(operation)),
         ("sink", Value::from(sink)),

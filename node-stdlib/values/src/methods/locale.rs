@@ -21,7 +21,7 @@ pub(super) fn to_locale_string(number: f64, arguments: Arguments<'_>) -> Outcome
     let (places_min, places_max, grouping) = match arguments.get(1) {
         Value::Undefined => (0, PLACES_MAX, true),
         Value::Object(options) => options_of(options)?,
-        _ => return Err(unsupported("options that are no object")),
+        _ => return Err(unsupported("options that are not an object")),
     };
     if number.is_nan() {
         return Ok("NaN".into());

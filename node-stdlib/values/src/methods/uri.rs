@@ -73,7 +73,7 @@ fn decoded(text: &str, kept: &str) -> Result<String, Exception> {
             let byte = from.get(at * 3..).and_then(escape);
             bytes.push(byte.ok_or_else(|| malformed("an escaped character is incomplete"))?);
         }
-        let character = str::from_utf8(&bytes).map_err(|_| malformed("the escapes are no UTF-8"))?;
+        let character = str::from_utf8(&bytes).map_err(|_| malformed("the escapes are not valid UTF-8"))?;
         let escaped = count * 3;
         if kept.contains(character) {
             decoded.push_str(&from[..escaped]);

@@ -323,7 +323,7 @@ impl Running {
                     "The component used its {} units of fuel",
                     grouped(self.prepared.fuel)
                 ),
-                "Look for a loop that does not end, or raise the run's fuel limit.",
+                "Look for a loop that does not end, or raise `computeSeconds` in the pattern's settings, of which a call has an eighth.",
             ),
             (_, Some(Trap::StackOverflow)) => Stop::new(
                 code::STACK_OVERFLOW,

@@ -6,7 +6,7 @@ use crate::config::SandboxConfig;
 use crate::digest::Digest256;
 use crate::effect_error::EffectError;
 use crate::effect_host::ComponentResponse;
-use crate::limits::Limits;
+use crate::limits::{Ceilings, Limits};
 use crate::state::RunInput;
 use crate::stop::Stop;
 use heddle_processes::Frame;
@@ -390,6 +390,9 @@ fn write_limits(to: &mut Frame, limits: &Limits) {
     to.size(limits.event_bytes_max);
     to.size(limits.effect_result_bytes_max);
     to.size(limits.journal_bytes_max);
+    to.u64(limits.ceilings.fuel);
+    to.size(limits.ceilings.memory_bytes);
+    to.u64(u64::try_from(limits.ceilings.deadline.as_micros()).unwrap_or(u64::MAX));
 }
 
 fn read_limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
@@ -405,6 +408,11 @@ fn read_limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
         event_bytes_max: reader.size()?,
         effect_result_bytes_max: reader.size()?,
         journal_bytes_max: reader.size()?,
+        ceilings: Ceilings {
+            fuel: reader.u64()?,
+            memory_bytes: reader.size()?,
+            deadline: Duration::from_micros(reader.u64()?),
+        },
     })
 }
 

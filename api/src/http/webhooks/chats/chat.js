@@ -88,7 +88,7 @@
       await answer(message);
       state.textContent = "";
     } catch {
-      state.textContent = "There is no answer: something went wrong. Try again later.";
+      state.textContent = "There is no answer because something went wrong. Try again later.";
     }
     log.removeAttribute("aria-busy");
     busy = false;

@@ -2,13 +2,12 @@
 //! small script shows answers while they come. Every text is escaped.
 
 use crate::http::error::ApiError;
-use crate::http::pages::{self, Page, STYLE, escaped};
+use crate::http::pages::{self, Page, Refusals, STYLE, escaped};
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use heddle_model::Code;
 use heddle_model::chat::Chat;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -198,36 +197,26 @@ pub fn from_elsewhere() -> Response {
     )
 }
 
+/// How it is said that there is no chat, or that a message was not taken.
+const REFUSALS: Refusals = Refusals {
+    missing: "There is no chat here",
+    forbidden: (
+        "You can't use this chat",
+        "It takes no messages from your network.",
+    ),
+    closed: (
+        "This chat is closed for now",
+        "It can't take messages right now. Please try again later.",
+    ),
+    too_much: "Your message was not taken. Please wait a minute and try again.",
+    too_large: "Your message was not taken. Go back and write less.",
+    longer: "Your message has arrived; its answer takes longer than usual.",
+    not_taken: "Your message was not taken",
+};
+
 /// Says why there is no chat, or why a message was not taken.
 pub fn refusal(error: ApiError) -> Response {
-    let (title, text) = match error.code() {
-        Code::NotFound => (
-            "There is no chat here",
-            "It is not open, or its address has changed.".to_owned(),
-        ),
-        Code::Forbidden => (
-            "You can't use this chat",
-            "It takes no messages from your network.".to_owned(),
-        ),
-        Code::Unavailable | Code::WorkspaceSuspended => (
-            "This chat is closed for now",
-            "It takes no messages at the moment. Please try again later.".to_owned(),
-        ),
-        Code::RateLimited | Code::WorkspaceQuotaExceeded => (
-            "Too much at once",
-            "Your message was not taken. Please wait a minute and try again.".to_owned(),
-        ),
-        Code::PayloadTooLarge => (
-            "That is too large",
-            "Your message was not taken. Go back and write less.".to_owned(),
-        ),
-        Code::ExecutionTimeout => (
-            "This takes longer",
-            "Your message has arrived; its answer takes longer than usual.".to_owned(),
-        ),
-        Code::Internal => ("Something went wrong", "Please try again later.".to_owned()),
-        _ => ("Your message was not taken", all(error.message())),
-    };
+    let (title, text) = REFUSALS.of(&error);
     said(error.into_response(), title, &format!("<p>{text}</p>"))
 }
 

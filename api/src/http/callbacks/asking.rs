@@ -1,0 +1,203 @@
+//! Forms at the URLs of callbacks: a page with fields, whose answers are checked as those of OnForm are. What leads from one form
+//! to the next one is there as well.
+
+use super::page::{is_browser, response};
+use crate::app::App;
+use crate::http::error::ApiError;
+use crate::http::extract::{media_type, unread};
+use crate::http::forms::fields::Filled;
+use crate::http::forms::page;
+use crate::http::server::Flow;
+use crate::http::webhooks::{read, shown_step};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::response::Response;
+use futures_util::StreamExt;
+use heddle_execution::{CallbackKind, OwnedRight};
+use heddle_model::file::Holder;
+use heddle_model::form::{Form, Mistake};
+use heddle_model::ids::RunId;
+use heddle_model::tenant::Tenant;
+use heddle_model::webhook::BodyKind;
+use heddle_model::{Code, ServiceError};
+use heddle_service::webhooks::body::uploads::{self, Place, UploadError};
+use heddle_service::webhooks::{body, event};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value};
+
+/// The page at a URL that is for forms.
+pub(super) async fn show(
+    app: &App,
+    kind: CallbackKind,
+    (run, place): (RunId, &str),
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    if kind == CallbackKind::Steps {
+        return Ok(shown_step(app, run).await);
+    }
+    match app.executions.look_at_callback(run, place).await {
+        Ok(asked) => Ok(match asked.form {
+            Some(form) => {
+                let filled = Filled::by_link(&form, query.unwrap_or_default());
+                page::form(&form, true, ("", &filled), &[])
+            }
+            None => page::moment(&here(query)),
+        }),
+        Err(error) if leads_on(kind, &error) => Ok(shown_step(app, run).await),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Leads to the same address again, with what it fills in.
+fn here(query: Option<&str>) -> String {
+    format!("?{}", query.unwrap_or_default())
+}
+
+/// Whether whoever comes too late to this form is shown the next one.
+fn leads_on(kind: CallbackKind, error: &ServiceError) -> bool {
+    kind == CallbackKind::Step && is_late(error)
+}
+
+/// Whether somebody else was first, or the run goes on without an answer.
+fn is_late(error: &ServiceError) -> bool {
+    matches!(error.code(), Code::Conflict | Code::Gone)
+}
+
+/// Takes what somebody has sent, and leads on.
+pub(super) async fn submit(
+    app: &App,
+    kind: CallbackKind,
+    (run, place): (RunId, String),
+    request: Request,
+) -> Result<Response, ApiError> {
+    let by_page = is_browser(request.headers());
+    if kind == CallbackKind::Steps {
+        return Ok(shown_step(app, run).await);
+    }
+    let asked = match app.executions.look_at_callback(run, &place).await {
+        Ok(asked) => asked,
+        // The page was sent twice, or loaded again.
+        Err(error) if by_page && leads_on(kind, &error) => return Ok(shown_step(app, run).await),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(form) = asked.form else {
+        return match by_page {
+            true => Ok(page::moment(&here(request.uri().query()))),
+            false => Err(Code::Conflict
+                .with("The run has not come to this form yet. Try again in a moment.")
+                .into()),
+        };
+    };
+    let tenant = app.executions.run_asking(run).await?.tenant;
+    let (parts, body) = request.into_parts();
+    let (given, kind_of_body) = received(app, tenant, &form, (&parts, body)).await?;
+    let checked = match kind_of_body {
+        BodyKind::Json => form.check_json(&given),
+        _ => form.check(&given),
+    };
+    let files = match kind_of_body {
+        BodyKind::Multipart => files_of(&form, &given)?,
+        _ => String::new(),
+    };
+    let stored = app.executions.files();
+    let values = match checked {
+        Ok(values) => values,
+        Err(mistakes) => {
+            stored.discard(tenant, &files, Holder::Run(run)).await?;
+            return refused(&form, &given, &mistakes, by_page);
+        }
+    };
+    // The run may have the files that came: what refers to others stands in no field for files.
+    let right = (Holder::Run(run), OwnedRight::Tenant);
+    stored.hold(tenant, &files, right).await?;
+    let written = to_raw_value(&values).map_err(ApiError::internal)?;
+    let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &written);
+    let event = event.map_err(ApiError::internal)?;
+    let called = app.executions.call_back(run, place, event.get().to_owned());
+    let told = called.await;
+    if told.as_ref().is_err_and(is_late) {
+        stored.discard(tenant, &files, Holder::Run(run)).await?;
+    }
+    let told = match told {
+        Err(error) if by_page && leads_on(kind, &error) => return Ok(shown_step(app, run).await),
+        told => told?,
+    };
+    if by_page && kind == CallbackKind::Step && told.page.is_none() {
+        let path = app.executions.steps_path(run).await?;
+        return Ok(page::lead(&format!("../../{path}")));
+    }
+    Ok(response(told, by_page))
+}
+
+/// Says what is wrong with what was sent: people see the page again.
+fn refused(
+    form: &Form,
+    given: &Map<String, Value>,
+    mistakes: &[Mistake],
+    by_page: bool,
+) -> Result<Response, ApiError> {
+    match by_page {
+        true => Ok(page::form(form, true, ("", &Filled::sent(form, given)), mistakes)),
+        false => Err(Code::Validation.with(form.told(mistakes)).into()),
+    }
+}
+
+/// The fields as they were sent, with references to files that were stored while they arrived, and how they were sent.
+async fn received(
+    app: &App,
+    tenant: Tenant,
+    form: &Form,
+    (parts, body): (&Parts, Body),
+) -> Result<(Map<String, Value>, BodyKind), ApiError> {
+    let content_type = parts.headers.get(CONTENT_TYPE);
+    let content_type = content_type
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let bytes_max = app.config.webhook_body_bytes_max;
+    let unreadable = |problem: String| ApiError::field("", format!("the body {problem}"));
+    let kind = match media_type(&parts.headers).to_ascii_lowercase().as_str() {
+        "multipart/form-data" => BodyKind::Multipart,
+        "application/x-www-form-urlencoded" => BodyKind::Form,
+        "application/json" => BodyKind::Json,
+        _ => return Err(Code::UnsupportedMediaType.into()),
+    };
+    let read = match kind {
+        BodyKind::Multipart => {
+            if let Some(flow) = parts.extensions.get::<Flow>() {
+                flow.flows();
+            }
+            let files = app.executions.files();
+            let place = Place {
+                files,
+                tenant,
+                holder: None,
+                bytes_max: files.files().bytes_max(),
+                text_bytes_max: bytes_max,
+                fields: Some(form.file_fields().map(|field| field.name.as_str()).collect()),
+            };
+            let content = body.into_data_stream().boxed();
+            let read = uploads::read(kind, content_type, content, &place).await;
+            read.map_err(|error| match error {
+                UploadError::Problem(problem) => unreadable(problem),
+                UploadError::TooLarge => Code::PayloadTooLarge.into(),
+                UploadError::Broken(error) => unread(&*error),
+                UploadError::Refused(error) => error.into(),
+            })?
+        }
+        kind => {
+            let content = read(body, bytes_max).await?;
+            let read = body::read(kind, content_type, &content).await;
+            read.map_err(unreadable)?.into_owned()
+        }
+    };
+    Ok((serde_json::from_str(read.get()).unwrap_or_default(), kind))
+}
+
+/// The files that came, as JSON: only those are objects in fields for files.
+fn files_of(form: &Form, given: &Map<String, Value>) -> Result<String, ApiError> {
+    let fields = form.file_fields();
+    let files: Vec<&Value> = fields.filter_map(|field| given.get(&field.name)).collect();
+    serde_json::to_string(&files).map_err(ApiError::internal)
+}

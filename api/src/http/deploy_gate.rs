@@ -1,0 +1,206 @@
+//! What has to be so before something is deployed, by the rules of its environment or the request: tests pass, recorded events are
+//! treated as what is deployed treats them, and nothing more may be reached, unless somebody says that this is wanted.
+
+use super::invalid_graph::InvalidGraph;
+use crate::app::App;
+use crate::http::error::ApiError;
+use axum::response::Response;
+use heddle_execution::deploy::{Compared, DeployError, DeployRequest, DeployVersion, Gate, Plan};
+use heddle_model::access::Editor;
+use heddle_model::deploy_rules::DeployRules;
+use heddle_model::error::{Code, Detail, ServiceError};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
+use heddle_service::replays::{self, Deployed, ReplayError, Request, Tried};
+use heddle_service::test_cases::{self, Subject};
+use heddle_store::{StoreError, deployments};
+
+/// Events that a version is replayed with before it is deployed: the newest ones.
+const EVENTS: i64 = 100;
+/// Rights that a refusal names.
+const NAMED_MAX: usize = 20;
+
+/// Why a version was not deployed, or not replayed.
+pub enum Refused {
+    /// Its graph can't be compiled.
+    Invalid(Box<Response>),
+    /// Anything else.
+    Error(ApiError),
+}
+
+impl From<ServiceError> for Refused {
+    fn from(error: ServiceError) -> Self {
+        Refused::Error(error.into())
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        ServiceError::from(error).into()
+    }
+}
+
+impl From<ReplayError> for Refused {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Invalid(compiled) => {
+                let answer = InvalidGraph::answer(compiled.errors, compiled.warnings, None);
+                Refused::Invalid(Box::new(answer))
+            }
+            ReplayError::Other(error) => error.into(),
+        }
+    }
+}
+
+impl Refused {
+    fn of_plan(error: DeployError, wants_diagnostics: bool) -> Refused {
+        match error {
+            DeployError::Invalid {
+                errors,
+                warnings,
+                diagnostics,
+            } => {
+                let diagnostics = wants_diagnostics.then_some(diagnostics);
+                Refused::Invalid(Box::new(InvalidGraph::answer(errors, warnings, diagnostics)))
+            }
+            DeployError::Other(error) => error.into(),
+        }
+    }
+}
+
+/// What somebody who deploys says to what was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said {
+    /// The differences are wanted.
+    pub acknowledges: bool,
+    /// The version may reach more; only somebody with the role admin can say so.
+    pub approves: bool,
+}
+
+/// Looks at what would be deployed, as far as the rules ask for that. Tests are looked at before.
+pub async fn passed(
+    app: &App,
+    editor: &Editor,
+    (plan, tried): (&Plan, Tried),
+    (rules, said): (DeployRules, Said),
+) -> Result<Gate, Refused> {
+    let mut gate = Gate {
+        kept: rules,
+        compared: Some(Compared::of(&plan.row, plan.replaces.as_ref())),
+        ..Gate::default()
+    };
+    // What moves here from another environment was deployed by that one's rules: nobody has approved here what it may reach.
+    let was_here =
+        (plan.replaces.as_ref()).is_some_and(|replaced| replaced.environment_id == plan.row.environment_id);
+    let former = plan.former_rights.clone().filter(|_| was_here);
+    let added = plan.rights.without(&former.unwrap_or_default());
+    let added = added.listed();
+    if rules.require_approval && !added.is_empty() {
+        if !said.approves {
+            return Err(not_approved(&added).into());
+        }
+        editor.manager()?;
+        gate.is_approved = true;
+    }
+    let Some(deployed) = plan.replaces.as_ref().filter(|_| rules.require_replay) else {
+        return Ok(gate);
+    };
+    let replay = Request {
+        of: Deployed::Exactly(deployed.id),
+        tried,
+        before: None,
+        limit: EVENTS,
+    };
+    let report = replays::against(app, editor, plan.row.pattern_id, replay).await?;
+    match said.acknowledges {
+        true => {
+            let differing = report.different.saturating_add(report.unanswered);
+            gate.acknowledged = Some(differing).filter(|count| *count > 0);
+        }
+        false => replays::refuse(&report)?,
+    }
+    Ok(gate)
+}
+
+fn not_approved(added: &[String]) -> ServiceError {
+    let details = added.iter().take(NAMED_MAX).map(|right| Detail {
+        path: "rights".to_owned(),
+        message: right.clone(),
+    });
+    let message = format!(
+        "The version may reach more than what is deployed ({}), and this environment asks for an approval. Nothing was deployed. \
+         Somebody with the role admin can deploy it with `approveRights`.",
+        added
+            .iter()
+            .take(NAMED_MAX)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    Code::RightsNotApproved
+        .with(message)
+        .with_details(details.collect())
+}
+
+/// Looks at a version that is to be deployed, as far as the rules ask for that, and gives the request that tells it.
+pub async fn deployable(
+    app: &App,
+    editor: &Editor,
+    (pattern, mut request): (PatternId, DeployRequest),
+    (rules, said): (DeployRules, Said),
+    wants_diagnostics: bool,
+) -> Result<DeployRequest, Refused> {
+    request.gate.kept = rules;
+    if !rules.require_replay && !rules.require_approval {
+        return Ok(request);
+    }
+    let plan = app.executions.plan(editor, pattern, request.clone()).await;
+    let plan = plan.map_err(|error| Refused::of_plan(error, wants_diagnostics))?;
+    let version = plan.row.version_number;
+    // What is deployed is what was looked at.
+    if matches!(request.version, DeployVersion::Newest) {
+        request.version = DeployVersion::StillNewest(version);
+    }
+    let tried = Tried::Version(Box::new(Subject {
+        version: Some(version),
+        graph: None,
+        definitions: Some(request.node_definitions.clone()),
+        is_kept: false,
+    }));
+    request.gate = passed(app, editor, (&plan, tried), (rules, said)).await?;
+    Ok(request)
+}
+
+/// The same of what is deployed elsewhere.
+pub async fn promotable(
+    app: &App,
+    editor: &Editor,
+    (deployment, environment): (DeploymentId, EnvironmentId),
+    said: Said,
+) -> Result<Gate, Refused> {
+    let found = deployments::visible(&mut app.store.reader().await?.db(), editor, deployment).await?;
+    let pattern = found
+        .ok_or_else(|| ServiceError::from(Code::NotFound))?
+        .pattern_id;
+    let rules = app
+        .executions
+        .deploy_rules(editor, pattern, Some(environment))
+        .await?;
+    if rules.is_empty() {
+        return Ok(Gate::default());
+    }
+    let plan = app
+        .executions
+        .plan_promotion(editor, deployment, environment)
+        .await?;
+    if rules.require_tests {
+        let subject = Subject {
+            version: Some(plan.row.version_number),
+            graph: None,
+            definitions: None,
+            is_kept: true,
+        };
+        test_cases::require(app, editor, pattern, subject).await?;
+    }
+    let tried = Tried::Module(plan.row.version_number, plan.row.artifact.clone());
+    passed(app, editor, (&plan, tried), (rules, said)).await
+}

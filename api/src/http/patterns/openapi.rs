@@ -1,0 +1,230 @@
+//! Makes definitions of nodes of OpenAPI documents.
+
+use crate::app::App;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::{Caller, CodeJson};
+use axum::Json as Answer;
+use axum::extract::State;
+use heddle_execution::blocking::computing;
+use heddle_execution::compile::Sources;
+use heddle_execution::compile::validation::DiagnosticSeverity;
+use heddle_import::openapi::{Api, ApiReport, IMPORTED_MAX, Selection, around, read};
+use heddle_model::Code;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Bytes for each byte of the document's text, roughly: its values and the definitions.
+const IMPORT_FACTOR: usize = 12;
+/// Each round refuses what was found; a hundred findings are told at a time.
+const ROUNDS_MAX: usize = 20;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(import_openapi))
+}
+
+/// A document, and which of its operations are wanted.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OpenApiRequest {
+    /// The document, of OpenAPI 3.0 or 3.1.
+    #[schema(value_type = HashMap<String, Value>, example = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Pets", "version": "1"},
+        "servers": [{"url": "https://api.example.com"}],
+        "paths": {"/pets/{id}": {"get": {
+            "operationId": "getPet", "summary": "Gets a pet",
+            "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+            "responses": {"200": {"description": "The pet", "content": {"application/json": {}}}}
+        }}}
+    }))]
+    document: Box<RawValue>,
+    /// Ids of the operations that are wanted. Default, without `tags`: all.
+    #[schema(max_items = 500, example = json!(["getPet"]))]
+    operations: Option<Vec<String>>,
+    /// Tags of the operations that are wanted.
+    #[schema(max_items = 500, example = json!([]))]
+    tags: Option<Vec<String>>,
+    /// What the names of definitions begin with: letters and digits, the first of them small.
+    #[schema(max_length = 60, example = "shop")]
+    prefix: Option<String>,
+    /// Address that paths are below, in place of the document's server.
+    #[schema(max_length = 2000, example = "https://api.example.com")]
+    base_url: Option<String>,
+}
+
+/// Definitions of operations.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct OpenApiAnswer {
+    /// The document's title.
+    #[schema(example = "Pets")]
+    title: String,
+    /// A definition for each operation, by name, as patterns have them.
+    #[schema(value_type = HashMap<String, Value>)]
+    node_definitions: Map<String, Value>,
+    #[schema(value_type = OpenApiReport)]
+    report: ApiReport,
+}
+
+/// What became of a document.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct OpenApiReport {
+    /// Connections that the definitions name.
+    connections: Vec<OpenApiConnection>,
+    /// The operations that were wanted.
+    operations: Vec<OpenApiOperation>,
+    /// What could not be taken over.
+    items: Vec<OpenApiItem>,
+}
+
+/// A connection that has to be made before the definitions can be used.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct OpenApiConnection {
+    name: String,
+    /// The document's name of the security scheme; null if only an address is needed.
+    #[schema(required = true)]
+    scheme: Option<String>,
+    /// Fields of the connection: the values that the document gives, null for those to fill in.
+    #[schema(value_type = HashMap<String, Value>)]
+    fields: (),
+}
+
+/// An operation of the document.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct OpenApiOperation {
+    id: String,
+    #[schema(example = "GET")]
+    method: String,
+    #[schema(example = "/pets/{id}")]
+    path: String,
+    title: String,
+    tags: Vec<String>,
+    /// The name of its definition; null if it could not be taken over.
+    #[schema(required = true)]
+    definition: Option<String>,
+    /// Fields of the node's input.
+    fields: Vec<OpenApiField>,
+}
+
+/// A field of the input of an operation's node.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct OpenApiField {
+    name: String,
+    /// `path`, `query`, `header` or `body`.
+    #[schema(example = "path")]
+    place: String,
+    #[schema(example = "string")]
+    r#type: String,
+    required: bool,
+    description: String,
+}
+
+/// What could not be taken over.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct OpenApiItem {
+    /// The operation; null for the document.
+    #[schema(required = true)]
+    operation_id: Option<String>,
+    /// Whether the operation has no definition because of it.
+    is_left_out: bool,
+    message: String,
+}
+
+/// Makes node definitions of an OpenAPI document.
+///
+/// Stores nothing: the definitions become part of a pattern when it is saved with them.
+#[utoipa::path(
+    post, path = "/api/patterns/import/openapi", operation_id = "import_openapi", tag = "Patterns", request_body = OpenApiRequest,
+    security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The definitions", body = OpenApiAnswer),
+        (status = 400, description = "VALIDATION: it is no document that can be imported, or lacks what is wanted", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns", body = ErrorBody),
+    )
+)]
+async fn import_openapi(
+    State(app): State<App>,
+    caller: Caller,
+    CodeJson(request): CodeJson<OpenApiRequest>,
+) -> Result<Answer<OpenApiAnswer>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let bytes_max = app.config.api_body_bytes_max;
+    if request.document.get().len() > bytes_max {
+        let message = format!("document is larger than {bytes_max} bytes.");
+        return Err(Code::PayloadTooLarge.with(message).into());
+    }
+    let size = (request.document.get().len(), IMPORT_FACTOR);
+    let read = app
+        .budget
+        .read(Some(editor.user()), size, move || api_of(request));
+    let api = checked(&app, &caller, read.await??).await?;
+    Ok(Answer(OpenApiAnswer {
+        title: api.title,
+        node_definitions: api.node_definitions,
+        report: api.report,
+    }))
+}
+
+/// The definitions of a request.
+fn api_of(request: OpenApiRequest) -> Result<Api, ApiError> {
+    let document: Value = serde_json::from_str(request.document.get())
+        .map_err(|_| ApiError::field("document", "is nested too deeply"))?;
+    let selection = Selection {
+        operations: listed("operations", request.operations)?,
+        tags: listed("tags", request.tags)?,
+        prefix: request.prefix.unwrap_or_default(),
+        base_url: request.base_url,
+    };
+    read(&document, &selection)
+        .map_err(|refused| ApiError::field("document", format!("can't be imported: {}", refused.0)))
+}
+
+fn listed(name: &str, given: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {
+    match given.unwrap_or_default() {
+        names if names.len() > IMPORTED_MAX => {
+            Err(ApiError::field(name, format!("can be at most {IMPORTED_MAX}")))
+        }
+        names => Ok(names),
+    }
+}
+
+/// Without what does not compile. That is checked where graphs of users are compiled, which is not in this process.
+async fn checked(app: &App, caller: &Caller, mut api: Api) -> Result<Api, ApiError> {
+    for _ in 0..ROUNDS_MAX {
+        let sources = Sources {
+            graph: to_raw_value(&around()).map_err(|_| unwritable())?,
+            definitions: to_raw_value(&api.node_definitions).map_err(|_| unwritable())?,
+            pinned_nodes: None,
+        };
+        let validation = app.executions.validate(&caller.scope, sources, false).await?;
+        let errors = validation.diagnostics.into_iter();
+        let errors = errors.filter(|found| found.severity == DiagnosticSeverity::Error);
+        let found = errors.filter_map(|found| Some((found.definition?, found.message)));
+        let found: Vec<(String, String)> = found.collect();
+        let (again, next) = computing(move || (api.refuse(found), api)).await?;
+        api = next;
+        if !again {
+            break;
+        }
+    }
+    Ok(api)
+}
+
+fn unwritable() -> ApiError {
+    ApiError::field("document", "can't be written as definitions")
+}

@@ -1,0 +1,17 @@
+//! From Node-RED's flows to patterns: a message is the value that flows.
+
+mod code;
+mod graph;
+mod read;
+mod table;
+mod values;
+
+pub use read::{Flow, find, find_within};
+
+use crate::built::Drawn;
+use crate::report::Report;
+
+/// Draws the pattern of a flow.
+pub(crate) fn draw(flow: &Flow, report: &mut Report) -> Drawn {
+    graph::draw(flow, report)
+}

@@ -1,0 +1,504 @@
+//! Reads Node-RED's form: a list of nodes in tabs. Subflows take the place of their instances, and tabs that links join are
+//! one flow. What is not as expected is left out and said.
+
+use crate::read::Refused;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Nodes of all flows of a file, those of subflows counted each time they are used.
+const NODES_MAX: usize = 3_000;
+const WIRES_MAX: usize = 15_000;
+/// Bytes of all nodes, those of subflows counted each time as well.
+const BYTES_MAX: usize = 48 << 20;
+/// Subflows within each other.
+const DEPTH_MAX: usize = 8;
+const TABS_MAX: usize = 500;
+const NAME_CHARS_MAX: usize = 100;
+/// Bytes of an id and of a kind, of which paths in subflows are made.
+const ID_BYTES_MAX: usize = 200;
+/// What the names of fields have in them whose values are nobody else's to read.
+const SECRETS: &[&str] = &[
+    "credential",
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "privatekey",
+    "private_key",
+    "authorization",
+];
+
+/// One tab, or several that links join.
+#[derive(Clone, Debug, Default)]
+pub struct Flow {
+    /// The first tab's.
+    pub name: String,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) wires: Vec<Wire>,
+}
+
+/// What a flow does at one place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    /// Its id, behind those of the subflow's instances that it is in.
+    pub path: String,
+    pub kind: String,
+    pub name: String,
+    pub fields: Map<String, Value>,
+    pub position: [f64; 2],
+    /// It is switched off: messages end there.
+    pub disabled: bool,
+    /// The tab or the instance that it is in.
+    pub within: String,
+}
+
+/// From an output to a node, by their places in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wire {
+    pub source: usize,
+    pub output: usize,
+    pub target: usize,
+}
+
+/// Kinds of what becomes of a subflow's instance: its input, and each of its outputs.
+pub(crate) const SUBFLOW_IN: &str = "subflow in";
+pub(crate) const SUBFLOW_OUT: &str = "subflow out";
+
+impl Node {
+    /// A field that is text; empty if it is none.
+    pub fn text(&self, name: &str) -> &str {
+        self.fields.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field that is a list.
+    pub fn list(&self, name: &str) -> &[Value] {
+        let list = self.fields.get(name).and_then(Value::as_array);
+        list.map_or(&[][..], Vec::as_slice)
+    }
+
+    /// A field that is a number, or text that is one.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.fields.get(name)? {
+            Value::String(text) => text.trim().parse().ok(),
+            other => other.as_f64(),
+        }
+    }
+
+    /// A switch, which older versions have as text.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.fields.get(name) {
+            Some(Value::Bool(flag)) => *flag,
+            Some(Value::String(text)) => text == "true",
+            _ => false,
+        }
+    }
+}
+
+/// A node as the file has it.
+struct Raw<'f> {
+    id: &'f str,
+    kind: &'f str,
+    within: &'f str,
+    fields: &'f Map<String, Value>,
+    /// Of its JSON.
+    bytes: usize,
+}
+
+/// The flows in a JSON value; none if there are none.
+pub fn find(value: &Value, default_name: &str) -> Result<Vec<Flow>, Refused> {
+    find_within(value, default_name, BYTES_MAX)
+}
+
+/// The flows in a JSON value, if they have no more than so many bytes once subflows take the place of their instances.
+pub fn find_within(value: &Value, default_name: &str, bytes_max: usize) -> Result<Vec<Flow>, Refused> {
+    let listed = value.get("flows").unwrap_or(value).as_array();
+    let raw: Vec<Raw<'_>> = listed.into_iter().flatten().filter_map(raw).collect();
+    if !raw
+        .iter()
+        .any(|raw| raw.kind == "tab" || raw.fields.contains_key("wires"))
+    {
+        return Ok(Vec::new());
+    }
+    let mut reading = Reading {
+        by_place: BTreeMap::new(),
+        subflows: raw
+            .iter()
+            .filter(|raw| raw.kind == "subflow")
+            .map(|raw| (raw.id, raw))
+            .collect(),
+        nodes: Vec::new(),
+        tabs: Vec::new(),
+        places: HashMap::new(),
+        wires: Vec::new(),
+        bytes: 0,
+        bytes_max: bytes_max.min(BYTES_MAX),
+    };
+    for raw in raw.iter().filter(|raw| is_drawn(raw)) {
+        reading.by_place.entry(raw.within).or_default().push(raw);
+    }
+    let tabs: Vec<&Raw<'_>> = raw.iter().filter(|raw| raw.kind == "tab").collect();
+    let mut tops: Vec<&str> = tabs.iter().map(|tab| tab.id).collect();
+    // What is copied in the editor has no tabs.
+    let known: HashSet<&str> = tops.iter().copied().collect();
+    let is_other = |place: &&str| !known.contains(place) && !reading.subflows.contains_key(place);
+    tops.extend(reading.by_place.keys().copied().filter(is_other));
+    if tops.len() > TABS_MAX {
+        return Err(Refused(format!("there are more than {TABS_MAX} tabs")));
+    }
+    for (number, top) in tops.iter().copied().enumerate() {
+        reading.place(top, number)?;
+    }
+    reading.links()?;
+    let names: Vec<String> = tops
+        .iter()
+        .map(|top| {
+            let tab = tabs.iter().find(|tab| tab.id == *top);
+            let label = tab
+                .and_then(|tab| tab.fields.get("label"))
+                .and_then(Value::as_str);
+            let label = printable(label.unwrap_or_default());
+            if label.is_empty() {
+                default_name.to_owned()
+            } else {
+                label
+            }
+        })
+        .collect();
+    Ok(reading.flows(&names))
+}
+
+fn raw(value: &Value) -> Option<Raw<'_>> {
+    let fields = value.as_object()?;
+    let text = |name: &str| {
+        let text = fields.get(name).and_then(Value::as_str);
+        text.filter(|text| text.len() <= ID_BYTES_MAX)
+    };
+    Some(Raw {
+        id: text("id")?,
+        kind: text("type")?,
+        within: text("z").unwrap_or_default(),
+        fields,
+        bytes: value.to_string().len(),
+    })
+}
+
+/// Whether it is on the canvas: configurations of nodes are not.
+fn is_drawn(raw: &Raw<'_>) -> bool {
+    !matches!(raw.kind, "tab" | "subflow" | "group")
+        && (raw.fields.contains_key("wires") || raw.kind == "comment")
+}
+
+/// Whether a name says that its value is a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "pass" || SECRETS.iter().any(|part| name.contains(part))
+}
+
+/// The fields but for secrets, which have no place in a pattern that others may read. Headers are pairs of their own.
+fn without_secrets(fields: &Map<String, Value>) -> Map<String, Value> {
+    let mut clean = Value::Object(fields.clone());
+    let mut open = vec![&mut clean];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(object) => {
+                let names = ["keyType", "keyValue"].map(|name| object.get(name).and_then(Value::as_str));
+                let is_header = names.into_iter().flatten().any(is_secret);
+                object.retain(|name, value| {
+                    let is_told = value.is_string() || value.is_object();
+                    let is_hidden = is_secret(name) || (is_header && name == "valueValue");
+                    !(is_told && is_hidden)
+                });
+                open.extend(object.values_mut());
+            }
+            Value::Array(items) => open.extend(items.iter_mut()),
+            _ => {}
+        }
+    }
+    match clean {
+        Value::Object(clean) => clean,
+        _ => Map::new(),
+    }
+}
+
+/// Without control characters, and not too long.
+fn printable(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(NAME_CHARS_MAX)
+        .collect();
+    text.trim().to_owned()
+}
+
+/// A file on its way to flows.
+struct Reading<'f> {
+    by_place: BTreeMap<&'f str, Vec<&'f Raw<'f>>>,
+    subflows: HashMap<&'f str, &'f Raw<'f>>,
+    nodes: Vec<Node>,
+    /// For each node, the number of its tab.
+    tabs: Vec<usize>,
+    places: HashMap<String, usize>,
+    wires: Vec<Wire>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl<'f> Reading<'f> {
+    /// Places the nodes of a tab, and in it those of subflows.
+    fn place(&mut self, top: &'f str, tab: usize) -> Result<(), Refused> {
+        // What is still to be placed: where it is in the file, what its keys and names begin with, and how deep it is.
+        let mut open = vec![(top, String::new(), String::new(), 0)];
+        while let Some((within, prefix, title, depth)) = open.pop() {
+            let all: Vec<&Raw<'f>> = self.by_place.get(within).cloned().unwrap_or_default();
+            for raw in &all {
+                let node = self.add(raw, &prefix, &title, tab)?;
+                let Some(subflow) = self.subflow(raw).filter(|_| depth < DEPTH_MAX) else {
+                    continue;
+                };
+                self.instance(subflow, &node, tab)?;
+                open.push((
+                    subflow.id,
+                    format!("{}/", node.path),
+                    format!("{} / ", node.name),
+                    depth + 1,
+                ));
+            }
+            for raw in &all {
+                self.wire(raw, &prefix)?;
+            }
+        }
+        self.inside(tab)
+    }
+
+    fn subflow(&self, raw: &Raw<'_>) -> Option<&'f Raw<'f>> {
+        let id = raw.kind.strip_prefix("subflow:")?;
+        self.subflows.get(id).copied()
+    }
+
+    /// Counts what takes its place once more.
+    fn charge(&mut self, bytes: usize) -> Result<(), Refused> {
+        self.bytes += bytes;
+        match self.bytes > self.bytes_max {
+            true => {
+                let message = "the flows are too large once subflows take the place of their instances";
+                Err(Refused(message.to_owned()))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn add(&mut self, raw: &Raw<'_>, prefix: &str, title: &str, tab: usize) -> Result<Node, Refused> {
+        self.charge(raw.bytes)?;
+        let given = raw.fields.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = match printable(given) {
+            name if name.is_empty() => {
+                printable(raw.kind.strip_prefix("subflow:").map_or(raw.kind, |_| "subflow"))
+            }
+            name => name,
+        };
+        let place = |name: &str| raw.fields.get(name).and_then(Value::as_f64).unwrap_or_default();
+        let node = Node {
+            path: format!("{prefix}{}", raw.id),
+            kind: raw.kind.to_owned(),
+            name: printable(&format!("{title}{name}")),
+            fields: without_secrets(raw.fields),
+            position: [place("x"), place("y")],
+            disabled: raw.fields.get("d") == Some(&Value::Bool(true)),
+            within: prefix.to_owned(),
+        };
+        self.push(node.clone(), tab)?;
+        Ok(node)
+    }
+
+    fn push(&mut self, node: Node, tab: usize) -> Result<(), Refused> {
+        if self.nodes.len() >= NODES_MAX {
+            return Err(Refused(format!(
+                "there are more than {NODES_MAX} nodes, with those of subflows"
+            )));
+        }
+        self.places.insert(node.path.clone(), self.nodes.len());
+        self.nodes.push(node);
+        self.tabs.push(tab);
+        Ok(())
+    }
+
+    /// The outputs of a subflow's instance, as nodes.
+    fn instance(&mut self, subflow: &Raw<'_>, node: &Node, tab: usize) -> Result<(), Refused> {
+        self.charge(subflow.bytes)?;
+        let outputs = subflow
+            .fields
+            .get("out")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        for output in 0..outputs.min(100) {
+            let out = Node {
+                path: format!("{}>{output}", node.path),
+                kind: SUBFLOW_OUT.to_owned(),
+                name: format!("{} output {}", node.name, output + 1),
+                position: [node.position[0] + 160.0, node.position[1] + 60.0 * output as f64],
+                within: node.within.clone(),
+                ..Node::default()
+            };
+            self.push(out, tab)?;
+        }
+        Ok(())
+    }
+
+    /// The wires that a node has in the file.
+    fn wire(&mut self, raw: &Raw<'_>, prefix: &str) -> Result<(), Refused> {
+        let is_subflow = self.subflow(raw).is_some();
+        let outputs = raw.fields.get("wires").and_then(Value::as_array);
+        for (output, targets) in outputs.into_iter().flatten().enumerate() {
+            for target in targets.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                let from = format!("{prefix}{}", raw.id);
+                let (from, output) = match is_subflow {
+                    true => (format!("{from}>{output}"), 0),
+                    false => (from, output),
+                };
+                self.connect(&from, output, &format!("{prefix}{target}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, from: &str, output: usize, to: &str) -> Result<(), Refused> {
+        let (Some(source), Some(target)) = (self.places.get(from), self.places.get(to)) else {
+            return Ok(());
+        };
+        if self.wires.len() >= WIRES_MAX {
+            return Err(Refused(format!("there are more than {WIRES_MAX} wires")));
+        }
+        self.wires.push(Wire {
+            source: *source,
+            output,
+            target: *target,
+        });
+        Ok(())
+    }
+
+    /// The wires between the instances of subflows and what is in them.
+    fn inside(&mut self, tab: usize) -> Result<(), Refused> {
+        let all = self.nodes.iter_mut().zip(&self.tabs);
+        let mut instances = Vec::new();
+        for (node, _) in all.filter(|(node, own)| **own == tab && node.kind.starts_with("subflow:")) {
+            let id = node.kind.trim_start_matches("subflow:");
+            let Some(subflow) = self.subflows.get(id).copied() else {
+                continue;
+            };
+            // One that is nested too deeply has nothing inside, and stays what it is.
+            let is_placed = self.by_place.get(subflow.id).is_none_or(|inner| {
+                let mut inner = inner.iter();
+                inner.all(|raw| self.places.contains_key(&format!("{}/{}", node.path, raw.id)))
+            });
+            if is_placed {
+                node.kind = SUBFLOW_IN.to_owned();
+                instances.push((node.path.clone(), subflow));
+            }
+        }
+        for (key, subflow) in instances {
+            let ends = |side: &str| subflow.fields.get(side).and_then(Value::as_array);
+            for target in ends("in").into_iter().flatten().flat_map(ids) {
+                self.connect(&key, 0, &format!("{key}/{}", target.0))?;
+            }
+            for (output, end) in ends("out").into_iter().flatten().enumerate() {
+                for (source, port) in ids(end) {
+                    let out = format!("{key}>{output}");
+                    let inner = format!("{key}/{source}");
+                    let nested = format!("{inner}>{port}");
+                    if source == subflow.id {
+                        self.connect(&key, 0, &out)?;
+                    } else if self.places.contains_key(&nested) {
+                        self.connect(&nested, 0, &out)?;
+                    } else {
+                        self.connect(&inner, port, &out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A wire for each link.
+    fn links(&mut self) -> Result<(), Refused> {
+        let mut found = Vec::new();
+        for (source, node) in self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.kind == "link out")
+        {
+            if node.text("mode") == "return" {
+                continue;
+            }
+            for id in node.list("links").iter().filter_map(Value::as_str) {
+                // Links leave no subflow.
+                if let Some(target) = self.places.get(&format!("{}{id}", node.within)) {
+                    found.push(Wire {
+                        source,
+                        output: 0,
+                        target: *target,
+                    });
+                }
+            }
+        }
+        self.wires.extend(found);
+        match self.wires.len() > WIRES_MAX {
+            true => Err(Refused(format!(
+                "there are more than {WIRES_MAX} wires and links"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// The flows: tabs between which no wire leads.
+    fn flows(self, names: &[String]) -> Vec<Flow> {
+        let mut group: Vec<usize> = (0..names.len()).collect();
+        for wire in &self.wires {
+            let of = |node: usize| self.tabs.get(node).and_then(|tab| group.get(*tab)).copied();
+            if let (Some(one), Some(other)) = (of(wire.source), of(wire.target))
+                && one != other
+            {
+                let (first, second) = (one.min(other), one.max(other));
+                for known in group.iter_mut().filter(|known| **known == second) {
+                    *known = first;
+                }
+            }
+        }
+        let mut flows: BTreeMap<usize, Flow> = BTreeMap::new();
+        let mut places = Vec::with_capacity(self.nodes.len());
+        for (node, tab) in self.nodes.into_iter().zip(&self.tabs) {
+            let own = group.get(*tab).copied().unwrap_or(*tab);
+            let flow = flows.entry(own).or_default();
+            if flow.name.is_empty() {
+                flow.name = names.get(own).cloned().unwrap_or_default();
+            }
+            places.push((own, flow.nodes.len()));
+            flow.nodes.push(node);
+        }
+        for wire in &self.wires {
+            if let (Some((own, source)), Some((_, target))) =
+                (places.get(wire.source), places.get(wire.target))
+                && let Some(flow) = flows.get_mut(own)
+            {
+                flow.wires.push(Wire {
+                    source: *source,
+                    output: wire.output,
+                    target: *target,
+                });
+            }
+        }
+        flows.into_values().collect()
+    }
+}
+
+/// The ends of a subflow's input or output: `{wires: [{id, port}]}`.
+fn ids(end: &Value) -> impl Iterator<Item = (&str, usize)> {
+    let wires = end.get("wires").and_then(Value::as_array);
+    wires.into_iter().flatten().filter_map(|wire| {
+        let port = wire.get("port").and_then(Value::as_u64).unwrap_or(0);
+        Some((wire.get("id")?.as_str()?, usize::try_from(port).ok()?))
+    })
+}

@@ -1,0 +1,597 @@
+//! The table of translations: which node of Node-RED becomes what. A message is the value that flows, or a list of
+//! messages where several come in a row.
+
+use super::code::{self, Code};
+use super::read::{Node, SUBFLOW_IN, SUBFLOW_OUT};
+use super::values::{headers, property, template, typed};
+use crate::expression::quoted;
+use serde_json::{Map, Value, json};
+
+/// What a node becomes: one or several nodes in a row, of which the last has its name.
+#[derive(Default)]
+pub(crate) struct Made {
+    pub steps: Vec<Step>,
+    /// Ports by number of the output; further ones are the first port.
+    pub outputs: Vec<String>,
+    /// What differs: a stable name, and a sentence.
+    pub remarks: Vec<(&'static str, String)>,
+    /// Why it is none, if it is a stub.
+    pub stub: Option<String>,
+}
+
+/// A node of a translation.
+pub(crate) enum Step {
+    /// A standard type, and whether it works on single messages.
+    Standard(&'static str, Map<String, Value>, bool),
+    Code(Code),
+}
+
+impl Made {
+    fn each(kind: &'static str, parameters: Value) -> Made {
+        Made::default().then(kind, parameters, true)
+    }
+
+    fn then(mut self, kind: &'static str, parameters: Value, each: bool) -> Made {
+        let parameters = match parameters {
+            Value::Object(parameters) => parameters,
+            _ => Map::new(),
+        };
+        self.steps.push(Step::Standard(kind, parameters, each));
+        self
+    }
+
+    fn code(code: Code) -> Made {
+        Made {
+            outputs: (1..=code.outputs).map(|number| format!("out{number}")).collect(),
+            steps: vec![Step::Code(code)],
+            ..Made::default()
+        }
+    }
+
+    fn stub(why: impl Into<String>) -> Made {
+        Made {
+            stub: Some(why.into()),
+            ..Made::default()
+        }
+    }
+
+    fn differs(mut self, code: &'static str, message: impl Into<String>) -> Made {
+        self.remarks.push((code, message.into()));
+        self
+    }
+}
+
+/// Kinds of nodes at which messages begin that have no counterpart.
+const SOURCES: &[&str] = &[
+    "mqtt in",
+    "tcp in",
+    "udp in",
+    "websocket in",
+    "amqp in",
+    "watch",
+    "status",
+    "complete",
+    "serial in",
+    "e-mail in",
+];
+
+/// What a node becomes. `begins`: it sends, and nothing is wired to it.
+pub(crate) fn translate(node: &Node, begins: bool) -> Made {
+    let mut is_source =
+        SOURCES.contains(&node.kind.as_str()) || node.kind == "inject" || node.kind == "http in";
+    let made = match node.kind.as_str() {
+        "inject" => inject(node),
+        "http in" => http_in(node),
+        "http response" => Ok(http_response(node)),
+        "http request" => http_request(node),
+        "debug" => debug(node),
+        "function" => code::function(node).map(|code| {
+            Made::code(code).differs(
+                "javascript",
+                "code is executed as a strict module: names must be declared, and timers and context are not there",
+            )
+        }),
+        "change" => code::change(node).map(Made::code),
+        "switch" => switch(node),
+        "template" => template_node(node),
+        "delay" => delay(node),
+        "json" => code::json_node(node).map(Made::code),
+        "range" => code::range(node).map(Made::code),
+        "split" => code::split(node).map(Made::code),
+        "join" => code::join(node).map(|code| {
+            Made::code(code).differs("join", "it joins the messages that a run has at once; none is kept for later runs")
+        }),
+        "sort" => code::sort(node).map(Made::code),
+        "csv" => Ok(format_node(node, "Csv")),
+        "xml" => Ok(format_node(node, "Xml")),
+        "yaml" => Ok(format_node(node, "Yaml")),
+        "html" => html(node),
+        "catch" => Ok(Made::each(
+            "Transform",
+            json!({"value": "{{ ({ error: { message: $input?.error?.message, code: $input?.error?.code, source: { id: $input?.error?.nodeId } } }) }}"}),
+        )
+        .differs("catch", "the message has only `error`: what else it had before it failed is not there")),
+        "link in" | SUBFLOW_IN | SUBFLOW_OUT => Ok(Made::each("NoOp", json!({}))),
+        "link out" if node.text("mode") != "return" => Ok(Made::each("NoOp", json!({}))),
+        "link out" | "link call" => Err("calls by links are not there: use a link, or a subflow".to_owned()),
+        kind if kind.starts_with("subflow:") => {
+            Err("its subflow is not in the file, or is nested too deeply".to_owned())
+        }
+        kind => {
+            is_source |= begins;
+            Err(format!("heddle has no node like Node-RED's `{kind}`"))
+        }
+    };
+    match made {
+        Ok(made) => made,
+        Err(why) if is_source => Made {
+            stub: Some(format!("{why}: start the run by hand with its message")),
+            ..Made::default().then("OnManual", json!({}), false)
+        },
+        Err(why) => Made::stub(why),
+    }
+}
+
+/// An expression as a parameter.
+fn expression(source: &str) -> Value {
+    format!("{{{{ {source} }}}}").into()
+}
+
+fn inject(node: &Node) -> Result<Made, String> {
+    let mut fields = Vec::new();
+    let old = [
+        json!({"p": "payload", "v": node.fields.get("payload"), "vt": node.text("payloadType")}),
+        json!({"p": "topic", "v": node.text("topic"), "vt": "str"}),
+    ];
+    let props = match node.list("props") {
+        [] => &old[..],
+        props => props,
+    };
+    for prop in props.iter().take(100) {
+        let text = |name: &str| prop.get(name).and_then(Value::as_str).unwrap_or_default();
+        let name = text("p");
+        // Older ones keep these two beside the list.
+        let (value, kind) = match (prop.get("v"), name) {
+            (None | Some(Value::Null), "payload") => (node.fields.get("payload"), node.text("payloadType")),
+            (None | Some(Value::Null), "topic") => (node.fields.get("topic"), "str"),
+            (given, _) => (given, text("vt")),
+        };
+        let value = typed(value.unwrap_or(&Value::Null), kind)?;
+        if name.is_empty() || name.contains(['.', '[']) {
+            return Err(format!("it sets `{name}`, which is within another property"));
+        }
+        fields.push(format!("{}: {value}", quoted(name)));
+    }
+    let (trigger, parameters, remark) = timing(node);
+    let made = Made::default().then(trigger, parameters, false).then(
+        "Transform",
+        json!({"value": expression(&format!("({{ {} }})", fields.join(", ")))}),
+        false,
+    );
+    Ok(match remark {
+        Some(remark) => made.differs("schedule", remark),
+        None => made,
+    })
+}
+
+/// What starts an inject node.
+fn timing(node: &Node) -> (&'static str, Value, Option<String>) {
+    let manual = |remark: Option<&str>| ("OnManual", json!({}), remark.map(str::to_owned));
+    let crontab = node.text("crontab").trim();
+    if !crontab.is_empty() {
+        return match heddle_compiler::cron_problem(crontab) {
+            None => {
+                let remark = "its times are in UTC: set `timezone` if they are those of another zone";
+                ("OnSchedule", json!({"cron": crontab}), Some(remark.to_owned()))
+            }
+            Some(problem) => manual(Some(&format!(
+                "its times can't be read ({}): it is started by hand",
+                problem.message
+            ))),
+        };
+    }
+    match node.number("repeat").filter(|seconds| *seconds > 0.0) {
+        None if node.flag("once") => manual(Some("it is started by hand, not when the flow is deployed")),
+        None => manual(None),
+        Some(seconds) => {
+            let seconds = seconds.min(1e9) as u64;
+            let minutes = seconds / 60;
+            let cron = match minutes {
+                60 => "0 * * * *".to_owned(),
+                minutes => format!("*/{minutes} * * * *"),
+            };
+            match seconds.is_multiple_of(60) && minutes > 0 && 60_u64.is_multiple_of(minutes) {
+                true => {
+                    let remark = "it is started at its times, and not when the flow is deployed as well";
+                    let remark = node.flag("once").then(|| remark.to_owned());
+                    ("OnSchedule", json!({"cron": cron}), remark)
+                }
+                false => manual(Some(
+                    "schedules are precise to the minute and divide the hour evenly: it is started by hand",
+                )),
+            }
+        }
+    }
+}
+
+fn http_in(node: &Node) -> Result<Made, String> {
+    let method = node.text("method").to_ascii_uppercase();
+    let method = if method.is_empty() {
+        "GET".to_owned()
+    } else {
+        method
+    };
+    if !["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
+        return Err(format!("webhooks don't take the method `{method}`"));
+    }
+    let url = node.text("url").trim_matches('/');
+    let alias = url
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(100)
+        .collect::<String>();
+    let alias = if alias.is_empty() {
+        "webhook".to_owned()
+    } else {
+        crate::expression::literal(&alias)
+    };
+    let mut parameters = json!({"alias": alias, "methods": [method], "scheme": "none", "accept": ["json", "form", "multipart", "text"]});
+    if url.split('/').any(|part| part.starts_with(':')) {
+        if !url.split('/').all(is_segment) {
+            return Err("its address is a pattern that webhooks don't take".to_owned());
+        }
+        parameters["path"] = format!("/{url}").into();
+    }
+    let payload = if method == "GET" {
+        "$input.query"
+    } else {
+        "$input.body"
+    };
+    let message = format!(
+        "({{ payload: {payload}, req: {{ method: $input.method, headers: $input.headers, query: $input.query, params: $input.params ?? {{}}, body: $input.body }} }})"
+    );
+    Ok(Made::default()
+        .then("OnWebhook", parameters, false)
+        .then("Transform", json!({"value": expression(&message)}), false)
+        .differs(
+            "address",
+            "the webhook has another address, which deploying shows; senders must be told",
+        ))
+}
+
+/// Whether a webhook takes this part of a path: a name behind a colon, or what an address can have as it is.
+fn is_segment(part: &str) -> bool {
+    let (part, others) = match part.strip_prefix(':') {
+        Some(name) => (name, &b"_"[..]),
+        None => (part, &b"-._~"[..]),
+    };
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || others.contains(&b);
+    !part.is_empty() && part.bytes().all(is_part)
+}
+
+fn http_response(node: &Node) -> Made {
+    let status = match node.number("statusCode") {
+        Some(status) => json!(status.clamp(200.0, 599.0) as u64),
+        None => json!("{{ $input.statusCode ?? 200 }}"),
+    };
+    let own = node.fields.get("headers").and_then(Value::as_object);
+    let texts = own
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name.clone(), crate::expression::literal(value.as_str()?).into())));
+    let mut headers: Map<String, Value> = texts.collect();
+    if !headers
+        .keys()
+        .any(|name| name.eq_ignore_ascii_case("content-type"))
+    {
+        // Node-RED sends text as HTML.
+        let content_type = "{{ typeof $input.payload === \"string\" ? \"text/html; charset=utf-8\" : \"application/json; charset=utf-8\" }}";
+        headers.insert("Content-Type".to_owned(), content_type.into());
+    }
+    let parameters = json!({
+        "status": status,
+        "headers": headers,
+        "body": "{{ $input.payload }}",
+        "bodyType": "{{ typeof $input.payload === \"string\" ? \"text\" : \"json\" }}",
+    });
+    Made::each("RespondToWebhook", parameters).differs(
+        "headers",
+        "headers are those of the node: `headers` and `cookies` of the message are not sent",
+    )
+}
+
+fn http_request(node: &Node) -> Result<Made, String> {
+    let url = match node.text("url") {
+        "" => "$input.url".to_owned(),
+        url => {
+            // An address may begin with the host.
+            let is_whole = url.contains("://") || url.starts_with("{{");
+            let url = format!("{}{url}", if is_whole { "" } else { "http://" });
+            template(&url).ok_or("its address has sections, or names that are not of the message")?
+        }
+    };
+    let method = match node.text("method") {
+        "" => json!("GET"),
+        "use" => json!("{{ $input.method ?? \"GET\" }}"),
+        method @ ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD") => json!(method),
+        _ => return Err("its method is none that requests have".to_owned()),
+    };
+    let mut parameters =
+        json!({"method": method, "url": expression(&url), "acceptStatuses": ["2xx", "3xx", "4xx", "5xx"]});
+    let sends = |how: &str| node.text("paytoqs") == how;
+    if sends("query") || node.fields.get("paytoqs") == Some(&Value::Bool(true)) {
+        parameters["query"] = "{{ $input.payload }}".into();
+    } else if sends("body") || method != "GET" {
+        parameters["body"] = "{{ $input.payload }}".into();
+    }
+    let (sent, has_all) = headers(node.list("headers"));
+    parameters["headers"] = expression(&sent);
+    match node.text("ret") {
+        "bin" => parameters["responseType"] = "base64".into(),
+        "obj" => parameters["responseType"] = "auto".into(),
+        _ => parameters["responseType"] = "text".into(),
+    }
+    if !node.text("authType").is_empty() {
+        parameters["connection"] = slug(&node.name).into();
+    }
+    let merged = format!(
+        "({{ ...$({}).item, payload: $input.body, statusCode: $input.status }})",
+        quoted(&format!("{} (1)", node.name))
+    );
+    let made = kept(parameters, "HttpRequest", &merged).differs(
+        "request",
+        "requests have heddle's own headers and limits, and no private addresses; the answer's headers are not in the message",
+    );
+    let made = match has_all {
+        true => made,
+        false => made.differs(
+            "left-out",
+            "headers with secrets or computed names are left out: a connection has a place for the former",
+        ),
+    };
+    Ok(match node.text("authType") {
+        "" => made,
+        _ => made.differs(
+            "connection",
+            "its credentials are a connection to make, with the node's name",
+        ),
+    })
+}
+
+/// A name for a connection.
+fn slug(text: &str) -> String {
+    let plain: String = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    match plain.trim_matches('-') {
+        "" => "http".to_owned(),
+        plain => plain.to_owned(),
+    }
+}
+
+/// A node whose result becomes a part of the message that it was given.
+fn kept(parameters: Value, kind: &'static str, merged: &str) -> Made {
+    Made::each("NoOp", json!({})).then(kind, parameters, true).then(
+        "Transform",
+        json!({"value": expression(merged)}),
+        true,
+    )
+}
+
+fn payload_of(node: &Node) -> String {
+    format!(
+        "({{ ...$({}).item, payload: $input }})",
+        quoted(&format!("{} (1)", node.name))
+    )
+}
+
+/// Csv, Xml and Yaml: text is read, anything else is written.
+fn format_node(node: &Node, kind: &'static str) -> Made {
+    let mut parameters = json!({
+        "operation": "{{ typeof $input.payload === \"string\" ? \"parse\" : \"stringify\" }}",
+        "value": "{{ $input.payload }}",
+    });
+    if kind == "Csv" {
+        let separator = node.text("sep").replace("\\t", "\t");
+        if separator.len() == 1 {
+            parameters["delimiter"] = separator.into();
+        }
+        parameters["header"] = node.flag("hdrin").into();
+        let columns = node
+            .text("temp")
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        let columns: Vec<Value> = columns
+            .map(|name| crate::expression::literal(name).into())
+            .collect();
+        if !columns.is_empty() {
+            parameters["columns"] = columns.into();
+        }
+    }
+    kept(parameters, kind, &payload_of(node)).differs(
+        "format",
+        "values are read and written as heddle does: cells are text, and attributes begin with `@`",
+    )
+}
+
+fn html(node: &Node) -> Result<Made, String> {
+    let selector = node.text("tag");
+    if selector.is_empty() || !matches!(node.text("ret"), "html" | "text" | "") || node.text("as") == "multi"
+    {
+        return Err(
+            "it takes attributes, a selector of the message, or gives a message for each element".to_owned(),
+        );
+    }
+    let found = json!({"selector": crate::expression::literal(selector), "all": true, "html": node.text("ret") != "text"});
+    let merged = format!(
+        "({{ ...$({}).item, payload: $input.found }})",
+        quoted(&format!("{} (1)", node.name))
+    );
+    let parameters = json!({"html": "{{ $input.payload }}", "selectors": {"found": found}});
+    Ok(kept(parameters, "Html", &merged)
+        .differs("html", "what is found is written as the HTML standard requires"))
+}
+
+fn debug(node: &Node) -> Result<Made, String> {
+    let shown = match (node.text("complete"), node.text("targetType")) {
+        ("true", _) | (_, "full") => "$input".to_owned(),
+        ("" | "false", _) => property("payload").unwrap_or_default(),
+        (name, "msg" | "") => property(name).ok_or("it shows a property whose name is computed")?,
+        _ => return Err("it shows the result of JSONata".to_owned()),
+    };
+    Ok(Made::each(
+        "Log",
+        json!({"message": expression(&format!("{shown} ?? \"undefined\""))}),
+    ))
+}
+
+fn switch(node: &Node) -> Result<Made, String> {
+    let value = match node.text("propertyType") {
+        "msg" | "" => property(node.text("property")),
+        _ => None,
+    };
+    let value = value.ok_or("it compares what is no property of the message")?;
+    let rules = node.list("rules");
+    let checks_all = node.fields.get("checkall").is_none() || node.flag("checkall");
+    let (mut cases, mut outputs) = (Vec::new(), Vec::new());
+    for (number, rule) in rules.iter().take(100).enumerate() {
+        let kind = rule.get("t").and_then(Value::as_str).unwrap_or_default();
+        if kind == "else" {
+            outputs.push("default".to_owned());
+            continue;
+        }
+        let name = format!("case{number}");
+        cases.push(json!({"name": name, "when": expression(&condition(rule, kind, &value)?)}));
+        outputs.push(name);
+    }
+    let last_else = outputs
+        .iter()
+        .position(|port| port == "default")
+        .is_none_or(|at| at + 1 == outputs.len());
+    let made = Made {
+        outputs,
+        ..Made::each("Switch", json!({"cases": cases, "all": checks_all}))
+    };
+    Ok(match last_else {
+        true => made,
+        false => made.differs(
+            "else",
+            "“otherwise” is looked at after all rules, wherever it stands",
+        ),
+    })
+}
+
+/// A rule of a switch as a condition. Sides are compared as loosely as Node-RED does.
+fn condition(rule: &Value, kind: &str, value: &str) -> Result<String, String> {
+    let side = |name: &str, kind: &str| {
+        let kind = rule.get(kind).and_then(Value::as_str).unwrap_or("str");
+        typed(rule.get(name).unwrap_or(&Value::Null), kind)
+    };
+    let compared =
+        |operator: &str| -> Result<String, String> { Ok(format!("{value} {operator} {}", side("v", "vt")?)) };
+    match kind {
+        "eq" => compared("=="),
+        "neq" => compared("!="),
+        "lt" => compared("<"),
+        "lte" => compared("<="),
+        "gt" => compared(">"),
+        "gte" => compared(">="),
+        "btwn" => {
+            let (one, other) = (side("v", "vt")?, side("v2", "v2t")?);
+            Ok(format!(
+                "({value} >= {one} && {value} <= {other}) || ({value} <= {one} && {value} >= {other})"
+            ))
+        }
+        "cont" => Ok(format!("String({value}).includes({})", side("v", "vt")?)),
+        "regex" => {
+            let flags = if rule.get("case") == Some(&Value::Bool(true)) {
+                "i"
+            } else {
+                ""
+            };
+            Ok(format!(
+                "new RegExp({}, \"{flags}\").test(String({value}))",
+                side("v", "vt")?
+            ))
+        }
+        "true" => Ok(format!("{value} === true")),
+        "false" => Ok(format!("{value} === false")),
+        "null" => Ok(format!("{value} == null")),
+        "nnull" => Ok(format!("{value} != null")),
+        "empty" => Ok(format!(
+            "{value} != null && (typeof {value} === \"string\" || Array.isArray({value}) ? {value}.length === 0 : typeof {value} === \"object\" && Object.keys({value}).length === 0)"
+        )),
+        "nempty" => Ok(format!(
+            "{value} != null && (typeof {value} === \"string\" || Array.isArray({value}) ? {value}.length !== 0 : typeof {value} === \"object\" && Object.keys({value}).length !== 0)"
+        )),
+        "hask" => Ok(format!(
+            "typeof {value} === \"object\" && Object.keys({value} ?? {{}}).includes({})",
+            side("v", "vt")?
+        )),
+        "istype" => match rule.get("v").and_then(Value::as_str).unwrap_or_default() {
+            "array" => Ok(format!("Array.isArray({value})")),
+            "null" => Ok(format!("{value} === null")),
+            "object" => Ok(format!(
+                "typeof {value} === \"object\" && {value} !== null && !Array.isArray({value})"
+            )),
+            name @ ("string" | "number" | "boolean" | "undefined") => {
+                Ok(format!("typeof {value} === \"{name}\""))
+            }
+            other => Err(format!("it asks for the type `{other}`")),
+        },
+        other => Err(format!("it has a rule `{other}`")),
+    }
+}
+
+fn template_node(node: &Node) -> Result<Made, String> {
+    let name = match node.text("field") {
+        "" => "payload",
+        name => name,
+    };
+    if !matches!(node.text("fieldType"), "msg" | "") || name.contains('[') {
+        return Err("it sets what is no plain property of the message".to_owned());
+    }
+    let text = match node.text("syntax") {
+        "plain" => quoted(node.text("template")),
+        _ => template(node.text("template"))
+            .ok_or("its template has sections or partials, or reads a context: use a function")?,
+    };
+    let text = match node.text("output") {
+        "json" => format!("JSON.parse({text})"),
+        "yaml" => return Err("it reads its text as YAML: use a yaml node behind it".to_owned()),
+        _ => text,
+    };
+    Ok(Made::each(
+        "SetFields",
+        json!({"fields": {name: expression(&text)}}),
+    ))
+}
+
+fn delay(node: &Node) -> Result<Made, String> {
+    let unit = |name: &str| match node.text(name) {
+        "milliseconds" => 1.0,
+        "minutes" | "minute" => 60_000.0,
+        "hours" | "hour" => 3_600_000.0,
+        "days" | "day" => 86_400_000.0,
+        _ => 1_000.0,
+    };
+    let fixed = (node.number("timeout").unwrap_or(5.0) * unit("timeoutUnits"))
+        .clamp(0.0, 31_622_400_000.0)
+        .round() as u64;
+    match node.text("pauseType") {
+        "delay" | "" => Ok(Made::default().then("Wait", json!({"durationMs": fixed}), false)),
+        "delayv" => {
+            let parameters = json!({"durationMs": format!("{{{{ Math.round($input.delay ?? {fixed}) }}}}")});
+            Ok(Made::each("Wait", parameters))
+        }
+        other => Err(format!("it limits how many messages pass in a time (`{other}`)")),
+    }
+}

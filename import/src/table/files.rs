@@ -1,0 +1,198 @@
+//! Nodes that make files of items, and items of files.
+
+use crate::built::Translation;
+use crate::kinds::makes_one_file;
+use crate::scene::Scene;
+use serde_json::{Value, json};
+
+/// All items, also of a single one.
+const ALL: &str = "{{ $input.all() }}";
+const FILES: &str =
+    "the file is the item itself, `{$file, name, type, size}`, not under `$binary`, and its name is `name`";
+
+pub(super) fn convert(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    match node.choice(&["operation"], "csv") {
+        "xlsx" => workbook(scene),
+        "csv" => table(scene),
+        "toJson" if makes_one_file(node) => Translation::whole(
+            "ConvertFile",
+            json!({"value": ALL, "to": "json", "name": name(scene, "File.json")}),
+        )
+        .differs("files", FILES),
+        "toJson" => Translation::each(
+            "File",
+            json!({"operation": "make", "format": "json", "content": item(scene), "name": name(scene, "File.json")}),
+        )
+        .differs("files", FILES),
+        "toText" => match field(scene, "sourceProperty") {
+            Some(content) => Translation::each(
+                "File",
+                json!({"operation": "make", "content": content, "name": name(scene, "file.txt")}),
+            )
+            .differs("files", FILES),
+            None => Translation::stub("the field with the text is computed or missing"),
+        },
+        "toBinary" => match field(scene, "sourceProperty") {
+            Some(content) => Translation::each(
+                "File",
+                json!({"operation": "make", "format": "base64", "content": content, "name": name(scene, "File")}),
+            )
+            .differs("files", FILES),
+            None => Translation::stub("the field with the base64 is computed or missing"),
+        },
+        other => Translation::stub(format!("files of the kind `{other}` are not written")),
+    }
+}
+
+pub(super) fn extract(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let read = |format: &str| {
+        let key = match node.choice(&["destinationKey"], "data") {
+            "" => "data",
+            key => key,
+        };
+        match key.starts_with('=') {
+            true => Translation::stub("the name of the field is computed"),
+            false => Translation::each("File", json!({"file": item(scene), "format": format}))
+                .then("Transform", json!({"value": {key: "{{ $input }}"}}), true)
+                .differs("files", FILES),
+        }
+    };
+    match node.choice(&["operation"], "csv") {
+        "xlsx" => rows_of_workbook(scene),
+        "csv" => rows_of_table(scene),
+        "pdf" => pages(scene),
+        "fromJson" => read("json"),
+        "text" | "xml" => read("text"),
+        "binaryToPropery" => read("base64"),
+        other => Translation::stub(format!("files of the kind `{other}` are not read")),
+    }
+}
+
+pub(super) fn spreadsheet(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let writes = makes_one_file(node);
+    match (
+        node.choice(&["fileFormat"], if writes { "xls" } else { "autodetect" }),
+        writes,
+    ) {
+        ("xlsx", true) => workbook(scene),
+        ("csv", true) => table(scene),
+        ("csv", false) => rows_of_table(scene),
+        ("xlsx", false) => rows_of_workbook(scene),
+        ("autodetect", false) => rows_of_workbook(scene).differs(
+            "format",
+            "the file is read as a workbook (.xlsx): for CSV, use ConvertFile",
+        ),
+        (other, _) => Translation::stub(format!(
+            "spreadsheets of the kind `{other}` are neither read nor written"
+        )),
+    }
+}
+
+/// Text with expressions in an option, unless it is missing or empty.
+fn option(scene: &Scene<'_>, name: &str) -> Option<Value> {
+    let path = ["options", name];
+    (!scene.node.text(&path).is_empty()).then(|| scene.of(&path))
+}
+
+fn name(scene: &Scene<'_>, default: &str) -> Value {
+    option(scene, "fileName").unwrap_or_else(|| default.into())
+}
+
+fn has_header(scene: &Scene<'_>) -> bool {
+    scene.node.flag(&["options", "headerRow"], true)
+}
+
+fn item(scene: &Scene<'_>) -> Value {
+    scene.value(&"={{ $json }}".into())
+}
+
+/// A field of the item whose name is a parameter.
+fn field(scene: &Scene<'_>, parameter: &str) -> Option<Value> {
+    let name = scene.node.text(&[parameter]);
+    let is_plain = !name.is_empty() && !name.starts_with('=');
+    let path: String = name
+        .split('.')
+        .map(|part| format!("?.[{}]", crate::expression::quoted(part)))
+        .collect();
+    is_plain.then(|| scene.value(&format!("={{{{ $json{path} }}}}").into()))
+}
+
+fn workbook(scene: &Scene<'_>) -> Translation {
+    let sheet = option(scene, "sheetName").unwrap_or_else(|| "Sheet".into());
+    Translation::whole(
+        "Xlsx",
+        json!({"operation": "write", "value": ALL, "sheet": sheet, "header": has_header(scene), "dates": false, "flatten": true,
+            "name": name(scene, "File.xlsx")}),
+    )
+    .differs("files", FILES)
+}
+
+fn table(scene: &Scene<'_>) -> Translation {
+    let mut parameters =
+        json!({"value": ALL, "to": "csv", "header": has_header(scene), "name": name(scene, "File.csv")});
+    if let Some(delimiter) = option(scene, "delimiter") {
+        parameters["delimiter"] = delimiter;
+    }
+    Translation::whole("ConvertFile", parameters)
+        .differs("files", FILES)
+        .differs(
+            "columns",
+            "the columns are the fields of the first item: if others have more, name all by `columns`; objects are JSON in their cells",
+        )
+}
+
+fn rows_of_workbook(scene: &Scene<'_>) -> Translation {
+    let mut parameters = json!({"value": item(scene), "header": has_header(scene)});
+    if let Some(sheet) = option(scene, "sheetName") {
+        parameters["sheet"] = sheet;
+    }
+    Translation::each("Xlsx", parameters)
+        .then("Flatten", json!({}), false)
+        .differs("files", FILES)
+        .differs_if(
+            option(scene, "range").is_some(),
+            "range",
+            "the whole sheet is read: leave out rows by `skip` and `limit`",
+        )
+        .differs("cells", "dates are ISO 8601 texts, and empty cells are null")
+}
+
+fn pages(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let joined = node.flag(&["options", "joinPages"], true);
+    let mut parameters = json!({"value": item(scene), "perPage": !joined});
+    if let Some(limit) = node
+        .parameter(&["options", "maxPages"])
+        .as_u64()
+        .filter(|limit| *limit > 0)
+    {
+        parameters["limit"] = limit.into();
+    }
+    let text = if joined {
+        "{{ $input.text }}"
+    } else {
+        "{{ $input.pages }}"
+    };
+    let fields = json!({"numpages": "{{ $input.pageCount }}", "info": "{{ $input.info }}", "text": text, "version": "{{ $input.version }}"});
+    Translation::each("Pdf", parameters)
+        .then("Transform", json!({"value": fields}), true)
+        .differs("files", FILES)
+        .differs(
+            "pdf",
+            "spaces and lines may be in other places, there is no `metadata`, and files with a password can't be read",
+        )
+}
+
+fn rows_of_table(scene: &Scene<'_>) -> Translation {
+    let mut parameters = json!({"value": item(scene), "from": "csv", "header": has_header(scene)});
+    if let Some(delimiter) = option(scene, "delimiter") {
+        parameters["delimiter"] = delimiter;
+    }
+    Translation::each("ConvertFile", parameters)
+        .then("Flatten", json!({}), false)
+        .differs("files", FILES)
+        .differs("cells", "every cell is text, and the text is read as UTF-8")
+}

@@ -1,0 +1,133 @@
+//! What environments ask of what is deployed to them.
+
+use crate::harness::{Reply, Service, User, chain, each_database};
+use heddle_model::access::WorkspaceRole;
+use serde_json::{Value, json};
+
+/// The workspace's first environment, and the path of its rules.
+async fn environment(service: &Service, user: &User) -> (String, String) {
+    let path = format!(
+        "/api/workspaces/{}/environments",
+        service.workspace_of(user).await
+    );
+    let listed = service.get(&path).bearer(&user.token).send().await;
+    let id = listed.data(200)[0]["id"].as_str().unwrap().to_owned();
+    let rules = format!("{path}/{id}/rules");
+    (id, rules)
+}
+
+async fn rule(service: &Service, user: &User, name: &str) {
+    let (_, path) = environment(service, user).await;
+    let set = service.put(&path).bearer(&user.token).json(&json!({name: true}));
+    let set = set.send().await;
+    let mut expected = json!({"requireTests": false, "requireReplay": false, "requireApproval": false});
+    expected[name] = json!(true);
+    assert_eq!(set.data(200), &expected);
+    let read = service.get(&path).bearer(&user.token).send().await;
+    assert_eq!(read.data(200), &expected);
+}
+
+async fn deploy(service: &Service, user: &User, pattern: &str, more: Value) -> Reply {
+    let mut body = json!({"nodeDefinitions": {}});
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    let path = format!("/api/patterns/{pattern}/deploy");
+    service.post(&path).bearer(&user.token).json(&body).send().await
+}
+
+fn toned(value: &str) -> Value {
+    chain(&[
+        ("start", "OnManual", json!({})),
+        ("end", "Return", json!({"value": value})),
+    ])
+}
+
+fn asking() -> Value {
+    chain(&[
+        ("start", "OnManual", json!({})),
+        ("ask", "HttpRequest", json!({"url": "https://api.example.com/"})),
+        ("end", "Return", json!({"value": "{{ $input }}"})),
+    ])
+}
+
+each_database! {
+    async fn tests_have_to_pass_where_that_is_a_rule(service: Service) {
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &toned("{{ 1 }}")).await;
+        rule(&service, &ann, "requireTests").await;
+        let test = json!({"name": "Two", "event": {}, "expect": {"output": 2}});
+        let path = format!("/api/patterns/{pattern}/tests");
+        let added = service.post(&path).bearer(&ann.token).json(&test).send().await;
+        assert_eq!(added.status, 201, "{added}");
+        deploy(&service, &ann, &pattern, json!({})).await.assert_refused(409, "TESTS_FAILED");
+        // What would happen is told all the same.
+        let plan = deploy(&service, &ann, &pattern, json!({"dryRun": true})).await;
+        assert_eq!(plan.data(200)["dryRun"], true);
+        service.redrawn(&ann, &pattern, &toned("{{ 2 }}")).await;
+        deploy(&service, &ann, &pattern, json!({})).await.data(200);
+    }
+
+    async fn events_have_to_be_treated_alike_where_that_is_a_rule(service: Service) {
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &toned("{{ $input.n * 2 }}")).await;
+        let id = service.deploy(&ann, &pattern).await;
+        service.ran(&ann, &id, &json!({"n": 4})).await;
+        // Somewhere else there is no rule, and from there it is promoted.
+        let path = format!("/api/workspaces/{}/environments", service.workspace_of(&ann).await);
+        let made = service.post(&path).bearer(&ann.token).json(&json!({"name": "staging"})).send().await;
+        let staging = made.data(201)["id"].clone();
+        let (production, _) = environment(&service, &ann).await;
+        rule(&service, &ann, "requireReplay").await;
+        service.redrawn(&ann, &pattern, &toned("{{ $input.n * 3 }}")).await;
+        deploy(&service, &ann, &pattern, json!({})).await.assert_refused(409, "REPLAY_DIFFERS");
+        let elsewhere = json!({"environmentId": staging, "move": false});
+        let other = deploy(&service, &ann, &pattern, elsewhere).await;
+        let other = other.data(200)["deploymentId"].as_str().unwrap().to_owned();
+        let path = format!("/api/deployments/{other}/promote");
+        let body = json!({"environmentId": production});
+        let refused = service.post(&path).bearer(&ann.token).json(&body).send().await;
+        refused.assert_refused(409, "REPLAY_DIFFERS");
+        let body = json!({"environmentId": production, "acknowledgeDifferences": true});
+        let promoted = service.post(&path).bearer(&ann.token).json(&body).send().await;
+        assert_eq!(promoted.data(200)["versionNumber"], 3);
+        // The same again has no events yet that it could treat differently.
+        deploy(&service, &ann, &pattern, json!({"environmentId": production, "move": false})).await.data(200);
+    }
+
+    async fn more_rights_are_approved_by_an_admin_where_that_is_a_rule(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        rule(&service, &ann, "requireApproval").await;
+        let pattern = service.drawn(&ann, &toned("{{ 1 }}")).await;
+        deploy(&service, &ann, &pattern, json!({})).await.data(200);
+        service.redrawn(&ann, &pattern, &asking()).await;
+        let refused = deploy(&service, &bob, &pattern, json!({})).await;
+        refused.assert_refused(409, "RIGHTS_NOT_APPROVED");
+        assert_eq!(
+            refused.body["error"]["details"],
+            json!([{"path": "rights", "message": "effect: http"}, {"path": "rights", "message": "host: api.example.com"}]),
+            "{refused}"
+        );
+        let approval = json!({"approveRights": true});
+        deploy(&service, &bob, &pattern, approval.clone()).await.assert_refused(403, "FORBIDDEN");
+        deploy(&service, &ann, &pattern, approval).await.data(200);
+        let log = service.get("/api/audit?limit=1").bearer(&ann.token).send().await;
+        assert_eq!(log.body["data"][0]["details"]["approvedRights"], true, "{log}");
+        // What reaches no more needs no approval, whoever deploys it.
+        deploy(&service, &bob, &pattern, json!({})).await.data(200);
+        // Nor does it help to deploy it where there is no rule, and to move it from there.
+        let hosts = json!([{"path": "rights", "message": "effect: http"}, {"path": "rights", "message": "host: api.example.com"}]);
+        let path = format!("/api/workspaces/{}/environments", service.workspace_of(&ann).await);
+        let made = service.post(&path).bearer(&ann.token).json(&json!({"name": "staging"})).send().await;
+        let staging = json!({"environmentId": made.data(201)["id"]});
+        deploy(&service, &bob, &pattern, staging).await.data(200);
+        let (production, path) = environment(&service, &ann).await;
+        let back = json!({"environmentId": production});
+        let refused = deploy(&service, &bob, &pattern, back).await;
+        refused.assert_refused(409, "RIGHTS_NOT_APPROVED");
+        assert_eq!(refused.body["error"]["details"], hosts, "{refused}");
+        let set = service.put(&path).bearer(&bob.token).json(&json!({})).send().await;
+        set.assert_refused(403, "FORBIDDEN");
+    }
+}

@@ -1,0 +1,202 @@
+//! Forms of several pages: the next one is shown to whoever has sent the one before, and a last page says what became of it.
+
+use super::fixture::{Hook, graph, responds, returns};
+use crate::harness::{Service, each_database};
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+
+const ENCODED: &str = "application/x-www-form-urlencoded";
+
+/// A page, and where a browser has found it.
+#[derive(Debug)]
+struct Page {
+    status: u16,
+    url: String,
+    text: String,
+}
+
+impl Page {
+    fn title(&self) -> &str {
+        let (_, rest) = self.text.split_once("<title>").unwrap_or_default();
+        rest.split_once("</title>").unwrap_or_default().0
+    }
+
+    /// The URLs of its links.
+    fn links(&self) -> Vec<String> {
+        let base = reqwest::Url::parse(&self.url).unwrap();
+        let links = self.text.split("<a href=\"").skip(1);
+        let links = links.map(|rest| rest.split_once('"').unwrap().0);
+        links.map(|link| base.join(link).unwrap().to_string()).collect()
+    }
+}
+
+/// Follows redirects, as browsers do.
+async fn opened(request: RequestBuilder) -> Page {
+    let response = request.header("accept", "text/html").send().await.unwrap();
+    Page {
+        status: response.status().as_u16(),
+        url: response.url().to_string(),
+        text: response.text().await.unwrap(),
+    }
+}
+
+async fn sent(client: &Client, url: &str, body: &str) -> Page {
+    let request = client.post(url).header("content-type", ENCODED);
+    opened(request.body(body.to_owned())).await
+}
+
+fn node(id: &str, kind: &str, parameters: Value) -> Value {
+    json!({"id": id, "type": kind, "data": {"parameters": parameters}})
+}
+
+fn form(parameters: Value, after: &[Value]) -> Value {
+    let mut graph = graph(parameters, after);
+    graph["nodes"][0]["type"] = json!("OnForm");
+    graph
+}
+
+async fn newest(hook: &Hook<'_>, deployment: &str) -> String {
+    hook.runs(deployment).await[0]["id"].as_str().unwrap().to_owned()
+}
+
+each_database! {
+    async fn the_next_page_follows_and_the_last_is_the_patterns(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let more = node("more", "WaitForCallback", json!({"form": {
+            "title": "Hello {{ $input.body.who }}",
+            "fields": [{"name": "guests", "type": "number", "required": true, "max": 8}, {"name": "plan", "type": "file"}],
+        }}));
+        let last = responds(json!({
+            "body": "{{ '<p>' + $trigger.body.who + ' brings ' + $input.body.guests + '</p>' }}",
+            "bodyType": "text", "headers": {"content-type": "text/html"},
+        }));
+        let first = json!({"title": "A visit", "fields": [{"name": "who", "required": true}]});
+        let hook = Hook::saved(&service, form(first, &[more, last, returns("{{ $nodes.more.body }}")])).await;
+        let deployment = hook.deploy().await;
+        let client = Client::builder().no_proxy().build().unwrap();
+        let address = format!("http://{}/webhooks/{}", service.address, hook.webhook);
+        let second = sent(&client, &address, "who=%3CAnn%3E&_token=abc").await;
+        assert_eq!((second.status, second.title()), (200, "Hello &lt;Ann&gt;"), "{second:?}");
+        assert!(second.url.contains("/callbacks/") && second.url.ends_with("/more"), "{second:?}");
+        assert!(second.text.contains("<form method=\"post\" enctype=\"multipart/form-data\">"), "{second:?}");
+        // What is sent twice leads to the page that is open now, and so does loading it again.
+        let again = sent(&client, &address, "who=%3CAnn%3E&_token=abc").await;
+        assert_eq!((again.url.as_str(), again.title()), (second.url.as_str(), second.title()));
+        assert_eq!(opened(client.get(&second.url)).await.text, second.text);
+        assert_eq!(hook.runs(&deployment).await.len(), 1);
+
+        let wrong = sent(&client, &second.url, "guests=9").await;
+        assert_eq!((wrong.status, wrong.title()), (422, "Error: Hello &lt;Ann&gt;"), "{wrong:?}");
+        assert!(wrong.text.contains("Enter a number of at most 8."), "{wrong:?}");
+        let path = &second.url[second.url.find("/callbacks/").unwrap()..];
+        let refused = service.post(path).json(&json!({"guests": 9})).send().await;
+        assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+        let run = newest(&hook, &deployment).await;
+        let listed = hook.get("/api/callbacks").await;
+        assert_eq!(listed.body["data"][0]["fields"], json!(["guests", "plan"]), "{listed}");
+        let by_member = service.post(&format!("/api/deployments/{deployment}/runs/{run}/callback")).bearer(&hook.user.token);
+        let refused = by_member.json(&json!({"place": "more", "body": {"approved": true}})).send().await;
+        assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+
+        let upload = |guests: u8| {
+            let parts = format!(
+                "--XX\r\nContent-Disposition: form-data; name=\"guests\"\r\n\r\n{guests}\r\n\
+                 --XX\r\nContent-Disposition: form-data; name=\"plan\"; filename=\"a.txt\"\r\n\r\nplan\r\n--XX--\r\n"
+            );
+            let request = client.post(&second.url).header("content-type", "multipart/form-data; boundary=XX");
+            opened(request.body(parts))
+        };
+        assert_eq!(upload(9).await.status, 422);
+        let files = hook.get("/api/files").await;
+        assert_eq!(files.body["data"], json!([]), "nothing is left of what was refused: {files}");
+        let last = upload(3).await;
+        assert_eq!((last.status, last.text.as_str()), (200, "<p><Ann> brings 3</p>"), "{last:?}");
+        for reloaded in [sent(&client, &second.url, "guests=4").await, opened(client.get(&second.url)).await] {
+            assert_eq!((reloaded.status, reloaded.text.as_str()), (200, last.text.as_str()), "{reloaded:?}");
+        }
+        let body = service.ended(&hook.user, &deployment, &run).await["output"].clone();
+        assert_eq!((&body["guests"], &body["plan"]["name"], &body["plan"]["size"]), (&json!(3), &json!("a.txt"), &json!(4)), "{body}");
+    }
+
+    async fn pages_that_are_open_together_are_listed_and_those_of_others_are_not(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let page = |title: &str, follows: bool| json!({"form": {
+            "title": title, "follows": follows, "fields": [{"name": "ok", "type": "checkbox"}],
+        }});
+        let tell = node("tell", "Log", json!({"message": "{{ $run.callbackUrls.boss }}"}));
+        let first = json!({"title": "A visit", "thanks": "See you <soon>.", "fields": [{"name": "who"}]});
+        let mut drawn = form(first, &[tell]);
+        for (id, title, follows) in [("a", "Page <A>", true), ("b", "Page B", true), ("boss", "Approve", false)] {
+            drawn["nodes"].as_array_mut().unwrap().push(node(id, "WaitForCallback", page(title, follows)));
+            drawn["edges"].as_array_mut().unwrap().push(json!({"source": "tell", "target": id}));
+        }
+        let hook = Hook::saved(&service, drawn).await;
+        let deployment = hook.deploy().await;
+        let client = Client::builder().no_proxy().build().unwrap();
+        let address = format!("http://{}/webhooks/{}", service.address, hook.webhook);
+        let choice = sent(&client, &address, "who=Ann").await;
+        assert_eq!((choice.status, choice.title()), (200, "What comes next"), "{choice:?}");
+        assert!(choice.text.contains(">Page &lt;A&gt;</a>") && !choice.text.contains("Approve"), "{choice:?}");
+        let links = choice.links();
+        let [a, b] = &links[..] else { panic!("{choice:?}") };
+
+        let run = newest(&hook, &deployment).await;
+        let boss = loop {
+            let found = service.run(&hook.user, &deployment, &run).await;
+            if let Some(url) = found["logOutput"][0]["message"].as_str() {
+                break url[url.find("/callbacks/").unwrap()..].to_owned();
+            }
+            tokio::task::yield_now().await;
+        };
+        let boss = format!("http://{}{boss}", service.address);
+        assert_eq!(opened(client.get(&boss)).await.title(), "Approve");
+        let approved = sent(&client, &boss, "ok=on").await;
+        assert_eq!((approved.status, approved.title()), (200, "Your answer was taken"), "others are not led on: {approved:?}");
+        assert_eq!(opened(client.get(&boss)).await.title(), "There is nothing to answer here");
+
+        let other = sent(&client, a, "").await;
+        assert_eq!((other.title(), &other.url), ("Page B", b), "{other:?}");
+        let thanked = sent(&client, b, "ok=on").await;
+        assert_eq!((thanked.status, thanked.title()), (200, "Thank you"), "{thanked:?}");
+        assert!(thanked.text.contains("See you &lt;soon&gt;."), "{thanked:?}");
+        // A token is of one kind of URL and of one run.
+        let token = a.split('/').nth_back(1).unwrap();
+        let made_up = opened(client.get(a.replace(token, &"0".repeat(32)))).await;
+        assert_eq!(made_up.status, 404, "{made_up:?}");
+    }
+
+    async fn what_was_responded_before_a_page_is_not_the_last_one(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let more = node("more", "WaitForCallback", json!({"form": {
+            "title": "More", "fields": [{"name": "ok", "type": "checkbox"}],
+        }}));
+        let here = |url: &str| format!("http://{}{}", service.address, &url[url.find("/callbacks/").unwrap()..]);
+        let led = responds(json!({
+            "status": 303, "headers": {"Location": "{{ $run.callbackUrls.more }}"}, "body": "", "bodyType": "text",
+        }));
+        let first = json!({"title": "A visit", "fields": [{"name": "who"}]});
+        let hook = Hook::deployed(&service, form(first, &[led, more.clone()])).await;
+        // Not followed: the address is that of the configuration.
+        let staying = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let address = format!("http://{}/webhooks/{}", service.address, hook.webhook);
+        let led = staying.post(address).header("content-type", ENCODED).body("who=Ann").send().await.unwrap();
+        let page = here(led.headers()["location"].to_str().unwrap());
+        let client = Client::builder().no_proxy().build().unwrap();
+        // The page is there once the run waits for it.
+        let there = async |page: &str| while opened(client.get(page)).await.title() != "More" {};
+        there(&page).await;
+        let thanked = sent(&client, &page, "ok=on").await;
+        assert_eq!((thanked.status, thanked.title()), (200, "Thank you"), "it would lead in a circle: {thanked:?}");
+
+        // What the sender of a webhook was given is not for whoever answers a form.
+        let told = responds(json!({"body": "{{ [$run.callbackUrls.more] }}"}));
+        let bob = service.user("bob").await;
+        let hook = Hook::saved_by(&service, bob, graph(json!({"responseMode": "sync"}), &[told, more])).await;
+        hook.deploy().await;
+        let told = hook.signed("{}").send().await;
+        let page = here(told.body[0].as_str().unwrap());
+        there(&page).await;
+        let thanked = sent(&client, &page, "ok=on").await;
+        assert_eq!((thanked.status, thanked.title()), (200, "Thank you"), "{thanked:?}");
+    }
+}

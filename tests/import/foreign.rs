@@ -1,0 +1,72 @@
+//! What foreign flows and documents may not bring into patterns, and what is too much of them.
+
+use heddle_import::openapi::{self, Selection};
+use heddle_import::{import_flow, node_red};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+/// The graph of the only flow of a list of nodes.
+fn graph(nodes: &Value) -> Value {
+    let flows = node_red::find(nodes, "Flow").unwrap();
+    let imported = import_flow(&flows[0]);
+    assert!(imported.report.valid, "{:#?}", imported.report);
+    imported.graph_data
+}
+
+#[test]
+fn a_content_type_is_no_expression() {
+    let headers = |content_type: &str| {
+        let document = json!({
+            "openapi": "3.0.3", "info": {"title": "Pets", "version": "1"}, "servers": [{"url": "https://pets.example.com"}],
+            "paths": {"/pets": {"post": {"operationId": "add", "requestBody": {"content": {content_type: {}}}}}},
+        });
+        let api = openapi::import(&document, &Selection::default()).unwrap();
+        api.node_definitions["add"]["graphData"]["nodes"][1]["data"]["parameters"]["headers"].clone()
+    };
+    let plain = "text/csv; header=present";
+    assert_eq!(headers(plain), json!({"content-type": plain}));
+    assert_eq!(headers("text/csv; header={{ $secrets.key }}"), Value::Null);
+}
+
+#[test]
+fn headers_of_a_request_are_taken_over_but_for_secrets_and_names_are_unique() {
+    let graph = graph(&json!([
+        {"id": "a", "type": "inject", "name": "Start", "wires": [["b"]]},
+        {"id": "b", "type": "http request", "name": "Ask", "method": "GET", "url": "example.com/{{payload}}", "wires": [["c"]], "headers": [
+            {"keyType": "Accept", "keyValue": "", "valueType": "application/json", "valueValue": ""},
+            {"keyType": "other", "keyValue": "X-Kind", "valueType": "msg", "valueValue": "topic"},
+            {"keyType": "Authorization", "keyValue": "", "valueType": "other", "valueValue": "Bearer t0p"},
+        ]},
+        {"id": "c", "type": "debug", "name": "Ask (1)", "wires": []},
+    ]));
+    let nodes = graph["nodes"].as_array().unwrap();
+    let mut parameters = nodes.iter().map(|node| &node["data"]["parameters"]);
+    let request = parameters.find(|them| them["headers"].is_string()).unwrap();
+    let headers =
+        r#"{{ ({ ...($input.headers ?? {}), "Accept": "application/json", "X-Kind": $input?.["topic"] }) }}"#;
+    assert_eq!(request["headers"], headers);
+    assert!(
+        request["url"].as_str().unwrap().contains("http://example.com/"),
+        "{request}"
+    );
+    assert!(!graph.to_string().contains("t0p"), "{graph}");
+    let labels: HashSet<&str> = nodes
+        .iter()
+        .filter_map(|node| node["data"]["label"].as_str())
+        .collect();
+    assert_eq!(labels.len(), nodes.len(), "{graph}");
+}
+
+#[test]
+fn little_does_not_become_much() {
+    let tabs: Vec<Value> = (0..501)
+        .map(|number| json!({"id": number.to_string(), "type": "tab"}))
+        .collect();
+    assert!(node_red::find(&json!(tabs), "Flow").is_err());
+    let rules: Vec<Value> = (0..100).map(|_| json!({"t": "nempty"})).collect();
+    let graph = graph(&json!([
+        {"id": "s", "type": "inject", "name": "Start", "wires": [["a"]]},
+        {"id": "a", "type": "switch", "name": "Choose", "property": "p".repeat(2_000), "rules": rules, "wires": []},
+    ]));
+    assert!(graph.to_string().len() < 20_000);
+}
