@@ -145,7 +145,7 @@ fn what_is_no_file_is_refused() {
         ("new File('a', 'a')", "takes an array"),
         ("new File([input], 'a')", "read it first"),
         ("input.slice(1)", "read it first"),
-        ("File.prototype.bytes.call({})", "no file"),
+        ("File.prototype.bytes.call({})", "not a file"),
     ] {
         let source = format!("export default async ({{input}}) => {{ await ({code}); }}");
         let failure = run(&source, json!({"$file": "01"})).unwrap_err();

@@ -231,7 +231,7 @@ fn what_is_no_record_is_told_with_its_place() {
         (
             r#"{"to": "csv", "from": "jsonLines"}"#,
             "7",
-            "PARAMETER: Record 0 is to be a row",
+            "PARAMETER: Record 0 must be an object or an array",
         ),
         (
             r#"{"value": {"$file": "f", "name": "x", "type": "y/z"}}"#,
