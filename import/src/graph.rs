@@ -193,10 +193,14 @@ fn takes_first(scene: &Scene<'_>, step: &Step) -> bool {
     is_once && step.kind != "Merge"
 }
 
+/// Whether it is a loop as n8n had it before its third version, whose first output gives the next round.
+fn begins_rounds(node: &Node) -> bool {
+    node.kind == "splitInBatches" && node.version < 3.0
+}
+
 /// Whether one empty item may leave a node rather than none. What starts a run always leaves it.
 fn can_be_always(node: &Node, kind: &str) -> bool {
-    let begins_rounds = node.kind == "splitInBatches" && node.version < 3.0;
-    kind != "Throw" && !begins_rounds && !is_trigger(&node.kind)
+    kind != "Throw" && !begins_rounds(node) && !is_trigger(&node.kind)
 }
 
 /// n8n's number of outputs, after which that of errors comes.
@@ -340,8 +344,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         ));
     }
     if node.always && translation.stub.is_none() {
-        let begins_rounds = node.kind == "splitInBatches" && node.version < 3.0;
-        let message = match (begins_rounds, &node.on_error) {
+        let message = match (begins_rounds(node), &node.on_error) {
             (true, _) => Some("without items no round begins; n8n begins one with an empty item"),
             (_, OnError::Branch) => Some(
                 "if it fails, only the error leaves; n8n lets an empty item leave by the first output as well",

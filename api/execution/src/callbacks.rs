@@ -332,11 +332,7 @@ impl WaitingCallback {
         let state: Value = serde_json::from_str(&row.state).ok()?;
         state.get("respondBody")?;
         let until = Timestamp::from_millis(state.get("untilMs")?.as_i64()?);
-        let place = row
-            .key
-            .strip_suffix(FIRST_EFFECT)?
-            .trim_end_matches('/')
-            .to_owned();
+        let place = place_of(&row.key)?.to_owned();
         let fields = form(&state).map(|form| form.fields.into_iter().map(|field| field.name).collect());
         Some(WaitingCallback {
             row,
@@ -420,6 +416,11 @@ async fn look(db: &mut Db<'_>, run: RunId, place: &str, now_ms: i64) -> Result<L
         false if state.get("respondBody").is_none() => Look::Early,
         false => Look::Waiting(state),
     })
+}
+
+/// The place of an effect that a callback's URL names.
+fn place_of(key: &str) -> Option<&str> {
+    Some(key.strip_suffix(FIRST_EFFECT)?.trim_end_matches('/'))
 }
 
 fn state(entry: &Kept) -> Value {

@@ -98,43 +98,26 @@ fn next_of(row: &ScheduleRow, now: Timestamp) -> Result<Option<Timestamp>, Servi
     Ok(schedule.next_after(now))
 }
 
-/// Sets the expression and zone of all of a deployment's schedules. `is_active`: they are due from now on.
+/// Sets the expression and zone of all of a deployment's schedules; `None`: those of its nodes hold again. `is_active`: they are due
+/// from now on.
 pub async fn set(
     db: &mut Db<'_>,
     editor: &Editor,
     (deployment, is_active): (DeploymentId, bool),
-    (cron, timezone): (&str, &str),
+    wanted: Option<(&str, &str)>,
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     let mut rows = schedules::of_deployment(db, editor, deployment).await?;
     if rows.is_empty() {
         return Err(Code::NoSchedule.into());
     }
-    for row in &mut rows {
-        row.set_cron = Some(cron.to_owned());
-        row.set_timezone = Some(timezone.to_owned());
-        row.next_due_at = match is_active {
-            true => next_of(row, now)?.map(Timestamp::millis),
-            false => None,
-        };
-    }
-    Ok(schedules::replace(db, editor, deployment, &rows).await?)
-}
-
-/// Lets the expressions and zones of a deployment's nodes hold again. `is_active`: they are due from now on.
-pub async fn unset(
-    db: &mut Db<'_>,
-    editor: &Editor,
-    (deployment, is_active): (DeploymentId, bool),
-    now: Timestamp,
-) -> Result<(), ServiceError> {
-    let mut rows = schedules::of_deployment(db, editor, deployment).await?;
-    if rows.is_empty() {
-        return Err(Code::NoSchedule.into());
-    }
-    for row in rows.iter_mut().filter(|row| row.set_cron.is_some()) {
-        row.set_cron = None;
-        row.set_timezone = None;
+    // One that has its own already stays as it is.
+    for row in rows
+        .iter_mut()
+        .filter(|row| wanted.is_some() || row.set_cron.is_some())
+    {
+        row.set_cron = wanted.map(|(cron, _)| cron.to_owned());
+        row.set_timezone = wanted.map(|(_, timezone)| timezone.to_owned());
         row.next_due_at = match is_active {
             true => next_of(row, now)?.map(Timestamp::millis),
             false => None,

@@ -284,6 +284,16 @@ async fn program(runs: &TestRuns, editor: &Editor, wasm: Vec<u8>) -> Result<Prog
             "This version of heddle can no longer execute the run's module ({reason}). {REMAINS}"
         ))
     };
+    loaded(runs, editor, wasm, unusable).await
+}
+
+/// A module with a trace, ready to execute. `unusable` tells why it can't be.
+async fn loaded(
+    runs: &TestRuns,
+    editor: &Editor,
+    wasm: Vec<u8>,
+    unusable: impl Fn(String) -> ServiceError,
+) -> Result<Program, ServiceError> {
     let wasm = traced(wasm).ok_or_else(|| unusable("it has no plan".to_owned()))?;
     let asker = Asker::Request(editor.user());
     let loaded = runs.modules.loaded(wasm, Tier::Fast, asker).await;

@@ -402,15 +402,20 @@ fn twilio(key: &[u8], signature: Vec<u8>, incoming: &Incoming<'_>) -> Result<(),
         if !is_form(incoming.headers) {
             return Err(Refusal::Unsigned);
         }
-        let mut fields: Vec<_> = form_urlencoded::parse(incoming.body).collect();
-        fields.sort_unstable();
-        fields.dedup();
-        for (name, value) in fields {
-            signed.push_str(&name);
-            signed.push_str(&value);
-        }
+        signed.push_str(&fields(incoming.body));
     }
     matches::<Hmac<Sha1>>(key, &[signed.as_bytes()], [signature])
+}
+
+/// A form's fields by name, each with its value, as Twilio signs them.
+fn fields(body: &[u8]) -> String {
+    let mut fields: Vec<_> = form_urlencoded::parse(body).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    fields
+        .iter()
+        .map(|(name, value)| format!("{name}{value}"))
+        .collect()
 }
 
 fn is_form(headers: &HeaderMap) -> bool {

@@ -7,13 +7,12 @@ mod comparison;
 pub use comparison::{NodeDifference, ReplayStatus, RunEnd, UnansweredEffect};
 
 use crate::Service;
-use crate::patterns::{self, no_definitions};
 use crate::test_cases::{Difference, Subject, visible};
 use comparison::Comparison;
 use heddle_compiler::Options;
 use heddle_execution::blocking::computing;
+use heddle_execution::compile::Compiled;
 use heddle_execution::compile::validation::NeededRights;
-use heddle_execution::compile::{Compiled, Sources, is_empty};
 use heddle_execution::{Against, Candidate};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
@@ -152,6 +151,13 @@ pub struct ReplayReport {
     pub next_cursor: Option<String>,
 }
 
+impl ReplayReport {
+    /// With how many events the version does something else, as far as is known.
+    pub fn differing(&self) -> usize {
+        self.different.saturating_add(self.unanswered)
+    }
+}
+
 /// Why there is no report.
 #[derive(Debug)]
 pub enum ReplayError {
@@ -261,26 +267,14 @@ async fn module(
             return Ok((wasm, Some(version)));
         }
     };
-    let version = subject.version.unwrap_or(pattern.version_number);
-    let stored = match subject.version {
-        Some(version) => patterns::of_version(service, editor.user(), (pattern.id, version)).await?,
-        None => patterns::newest(service, editor.user(), pattern).await?,
-    };
-    drop(stored.share);
-    let is_sent = subject.graph.is_some();
-    let sent = subject.definitions.filter(|sent| !is_empty(sent));
-    let sources = Sources {
-        graph: subject.graph.unwrap_or(stored.graph),
-        definitions: sent.or(stored.definitions).unwrap_or_else(no_definitions),
-        pinned_nodes: None,
-    };
+    let (sources, version) = subject.sources(service, editor, pattern).await?;
     let options = Options {
         trace: true,
         ..Options::default()
     };
     let compiled = service.executions.transpile(editor, sources, options).await?;
     match compiled.artifact {
-        Some(artifact) => Ok((artifact.wasm, (!is_sent).then_some(version))),
+        Some(artifact) => Ok((artifact.wasm, version)),
         None => Err(ReplayError::Invalid(Box::new(compiled))),
     }
 }
@@ -379,7 +373,7 @@ fn bound(told: &mut ReplayedRun, room: &mut usize) {
 /// Refuses a version that does something else with the newest events of what is deployed than that did. Runs that can't be
 /// replayed are no reason to refuse.
 pub fn refuse(report: &ReplayReport) -> Result<(), ServiceError> {
-    let bad = report.different.saturating_add(report.unanswered);
+    let bad = report.differing();
     if bad == 0 {
         return Ok(());
     }

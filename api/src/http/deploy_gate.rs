@@ -52,7 +52,15 @@ impl From<ReplayError> for Refused {
 }
 
 impl Refused {
-    fn of_plan(error: DeployError, wants_diagnostics: bool) -> Refused {
+    /// The answer to whoever deploys.
+    pub fn told(self) -> Result<Response, ApiError> {
+        match self {
+            Refused::Invalid(answer) => Ok(*answer),
+            Refused::Error(error) => Err(error),
+        }
+    }
+
+    pub fn of_plan(error: DeployError, wants_diagnostics: bool) -> Refused {
         match error {
             DeployError::Invalid {
                 errors,
@@ -113,8 +121,7 @@ pub async fn passed(
     let report = replays::against(app, editor, plan.row.pattern_id, replay).await?;
     match said.acknowledges {
         true => {
-            let differing = report.different.saturating_add(report.unanswered);
-            gate.acknowledged = Some(differing).filter(|count| *count > 0);
+            gate.acknowledged = Some(report.differing()).filter(|count| *count > 0);
         }
         false => replays::refuse(&report)?,
     }
@@ -141,17 +148,18 @@ fn not_approved(added: &[String]) -> ServiceError {
         .with_details(details.collect())
 }
 
-/// Looks at a version that is to be deployed, as far as the rules ask for that, and gives the request that tells it.
+/// Looks at a version that is to be deployed, as far as the rules ask for that, and gives the request that tells it, with the plan
+/// if one was needed.
 pub async fn deployable(
     app: &App,
     editor: &Editor,
     (pattern, mut request): (PatternId, DeployRequest),
     (rules, said): (DeployRules, Said),
     wants_diagnostics: bool,
-) -> Result<DeployRequest, Refused> {
+) -> Result<(DeployRequest, Option<Plan>), Refused> {
     request.gate.kept = rules;
     if !rules.require_replay && !rules.require_approval {
-        return Ok(request);
+        return Ok((request, None));
     }
     let plan = app.executions.plan(editor, pattern, request.clone()).await;
     let plan = plan.map_err(|error| Refused::of_plan(error, wants_diagnostics))?;
@@ -167,7 +175,7 @@ pub async fn deployable(
         is_kept: false,
     }));
     request.gate = passed(app, editor, (&plan, tried), (rules, said)).await?;
-    Ok(request)
+    Ok((request, Some(plan)))
 }
 
 /// The same of what is deployed elsewhere.

@@ -13,7 +13,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use heddle_execution::compile::Finding;
-use heddle_execution::deploy::{DeployError, DeployRequest, DeployVersion, Gate, Target};
+use heddle_execution::deploy::{DeployRequest, DeployVersion, Gate, Target};
 use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::deploy_rules::DeployRules;
@@ -209,34 +209,31 @@ async fn deploy_pattern(
         (rules, said),
         wants_diagnostics,
     );
-    let request = match Box::pin(looking).await {
-        Ok(request) => request,
-        Err(Refused::Invalid(answer)) => return Ok(*answer),
-        Err(Refused::Error(error)) => return Err(error),
+    let (request, planned) = match Box::pin(looking).await {
+        Ok(looked_at) => looked_at,
+        Err(refused) => return refused.told(),
     };
-    let done = match is_dry {
-        true => match app.executions.plan(&editor, pattern, request).await {
-            Ok(plan) => Ok(DeployOutcome::Planned(Box::new(
-                DeployPlan::new(&app, &editor, plan).await?,
-            ))),
-            Err(error) => Err(error),
-        },
-        false => match app.executions.deploy(&editor, pattern, request).await {
+    let done = match (is_dry, planned) {
+        (false, _) => match app.executions.deploy(&editor, pattern, request).await {
             Ok((row, warnings)) => Ok(DeployOutcome::Deployed(Deployed::new(row, warnings)?)),
             Err(error) => Err(error),
         },
+        (true, planned) => {
+            let plan = match planned {
+                Some(plan) => Ok(plan),
+                None => app.executions.plan(&editor, pattern, request).await,
+            };
+            match plan {
+                Ok(plan) => Ok(DeployOutcome::Planned(Box::new(
+                    DeployPlan::new(&app, &editor, plan).await?,
+                ))),
+                Err(error) => Err(error),
+            }
+        }
     };
     match done {
         Ok(outcome) => Ok(Enveloped::new(outcome).into_response()),
-        Err(DeployError::Invalid {
-            errors,
-            warnings,
-            diagnostics,
-        }) => {
-            let diagnostics = wants_diagnostics.then_some(diagnostics);
-            Ok(InvalidGraph::answer(errors, warnings, diagnostics))
-        }
-        Err(DeployError::Other(error)) => Err(error.into()),
+        Err(error) => Refused::of_plan(error, wants_diagnostics).told(),
     }
 }
 

@@ -153,9 +153,6 @@ async fn replay_against(
     };
     match replays::against(&app, &editor, pattern, request).await {
         Ok(report) => Ok(Answer(report).into_response()),
-        Err(error) => match Refused::from(error) {
-            Refused::Invalid(answer) => Ok(*answer),
-            Refused::Error(error) => Err(error),
-        },
+        Err(error) => Refused::from(error).told(),
     }
 }

@@ -115,7 +115,7 @@ async fn set(
                     .with("cron", &*cron)
                     .with("timezone", &*zone);
                 audit::note(db, &editor, told).await?;
-                deployed_schedules::set(db, &editor, (row.id, is_active), (&cron, &zone), now).await
+                deployed_schedules::set(db, &editor, (row.id, is_active), Some((&cron, &zone)), now).await
             })
         })
         .await?;
@@ -155,7 +155,7 @@ async fn unset(
             let is_active = row.status == DeploymentStatus::Active;
             let told = Action::ScheduleChanged.of(Object::Deployment(row.id));
             audit::note(db, &editor, told).await?;
-            deployed_schedules::unset(db, &editor, (row.id, is_active), now).await
+            deployed_schedules::set(db, &editor, (row.id, is_active), None, now).await
         })
     });
     taken_back.await?;

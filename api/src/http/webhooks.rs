@@ -3,7 +3,7 @@
 mod admission;
 mod answer;
 mod chats;
-mod content;
+pub(super) mod content;
 mod cors;
 mod forms;
 mod ingest;
@@ -31,7 +31,7 @@ use axum::routing::{any, options};
 use heddle_model::Code;
 use ingest::Arrival;
 use serde::Serialize;
-pub(super) use steps::shown as shown_step;
+pub(super) use steps::{FROM_CALLBACK, shown as shown_step};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -195,9 +195,9 @@ const replace = (msg, path, from, to) => {
 };
 ";
 
-/// Where a node reads and writes; `payload` unless it says otherwise.
-fn own(node: &Node) -> Result<Vec<Key>, String> {
-    let name = match node.text("property") {
+/// Where a node reads and writes, by this field; `payload` unless it says otherwise.
+fn own(node: &Node, field: &str) -> Result<Vec<Key>, String> {
+    let name = match node.text(field) {
         "" => "payload",
         name => name,
     };
@@ -206,7 +206,7 @@ fn own(node: &Node) -> Result<Vec<Key>, String> {
 
 /// A json node: text becomes a value, a value text.
 pub(crate) fn json_node(node: &Node) -> Result<Code, String> {
-    let path = list(&own(node)?);
+    let path = list(&own(node, "property")?);
     let indent = if node.flag("pretty") { ", null, 4" } else { "" };
     let body = match node.text("action") {
         "str" => format!(
@@ -224,7 +224,7 @@ pub(crate) fn json_node(node: &Node) -> Result<Code, String> {
 
 /// A range node: a number from one range to another.
 pub(crate) fn range(node: &Node) -> Result<Code, String> {
-    let path = list(&own(node)?);
+    let path = list(&own(node, "property")?);
     let number = |name: &str| {
         node.number(name)
             .filter(|number| number.is_finite())
@@ -351,11 +351,7 @@ pub(crate) fn sort(node: &Node) -> Result<Code, String> {
     if node.text("targetType") == "seq" || !matches!(node.text("msgKeyType"), "" | "elem") {
         return Err("it sorts messages, or by an expression".to_owned());
     }
-    let name = match node.text("target") {
-        "" => "payload",
-        name => name,
-    };
-    let path = list(&keys(name).ok_or_else(|| format!("its property `{name}` is computed"))?);
+    let path = list(&own(node, "target")?);
     let sign = if node.text("order") == "descending" {
         "-"
     } else {

@@ -334,11 +334,8 @@ fn http_request(node: &Node) -> Result<Made, String> {
     if !node.text("authType").is_empty() {
         parameters["connection"] = slug(&node.name).into();
     }
-    let merged = format!(
-        "({{ ...$({}).item, payload: $input.body, statusCode: $input.status }})",
-        quoted(&format!("{} (1)", node.name))
-    );
-    let made = kept(parameters, "HttpRequest", &merged).differs(
+    let fields = "payload: $input.body, statusCode: $input.status";
+    let made = kept(node, parameters, "HttpRequest", fields).differs(
         "request",
         "requests have heddle's own headers and limits, and no private addresses; the answer's headers are not in the message",
     );
@@ -376,19 +373,14 @@ fn slug(text: &str) -> String {
     }
 }
 
-/// A node whose result becomes a part of the message that it was given.
-fn kept(parameters: Value, kind: &'static str, merged: &str) -> Made {
+/// A node whose result becomes a part of the message that it was given, by these fields of an object.
+fn kept(node: &Node, parameters: Value, kind: &'static str, fields: &str) -> Made {
+    let given = quoted(&format!("{} (1)", node.name));
+    let merged = format!("({{ ...$({given}).item, {fields} }})");
     Made::each("NoOp", json!({})).then(kind, parameters, true).then(
         "Transform",
-        json!({"value": expression(merged)}),
+        json!({"value": expression(&merged)}),
         true,
-    )
-}
-
-fn payload_of(node: &Node) -> String {
-    format!(
-        "({{ ...$({}).item, payload: $input }})",
-        quoted(&format!("{} (1)", node.name))
     )
 }
 
@@ -416,7 +408,7 @@ fn format_node(node: &Node, kind: &'static str) -> Made {
             parameters["columns"] = columns.into();
         }
     }
-    kept(parameters, kind, &payload_of(node)).differs(
+    kept(node, parameters, kind, "payload: $input").differs(
         "format",
         "values are read and written as heddle does: cells are text, and attributes begin with `@`",
     )
@@ -431,12 +423,8 @@ fn html(node: &Node) -> Result<Made, String> {
         );
     }
     let found = json!({"selector": crate::expression::literal(selector), "all": true, "html": node.text("ret") != "text"});
-    let merged = format!(
-        "({{ ...$({}).item, payload: $input.found }})",
-        quoted(&format!("{} (1)", node.name))
-    );
     let parameters = json!({"html": "{{ $input.payload }}", "selectors": {"found": found}});
-    Ok(kept(parameters, "Html", &merged)
+    Ok(kept(node, parameters, "Html", "payload: $input.found")
         .differs("html", "what is found is written as the HTML standard requires"))
 }
 

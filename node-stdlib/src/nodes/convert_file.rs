@@ -15,6 +15,7 @@ use super::csv;
 use super::file::{FILE, file_value, is_file};
 use super::parameters::{array, boolean, choice, given, holds, integer, mismatch, select, text};
 use super::text::value_or_input;
+use super::zip::shared::sink_request;
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome, Step, Stepping};
 use format::Format;
@@ -227,13 +228,7 @@ impl Conversion {
             .writer
             .as_ref()
             .map_or("", |writer| writer.format().media_type());
-        Object::from_iter([
-            ("operation", Value::from(operation)),
-            ("sink", Value::from(self.sink.as_str())),
-            ("at", Value::Number(self.written as f64)),
-            ("name", Value::from(self.name.as_str())),
-            ("type", Value::from(media_type)),
-        ])
+        sink_request(operation, &self.sink, self.written, (&self.name, media_type))
     }
 
     /// Takes the records of a piece that was read.

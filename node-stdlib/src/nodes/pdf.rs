@@ -127,13 +127,7 @@ fn info(document: &Document<'_>) -> Object {
 /// A text outside of pages: UTF-16, UTF-8, or an encoding of its own that is nearly Windows'.
 fn text_of(bytes: &[u8]) -> String {
     match bytes {
-        [0xfe, 0xff, units @ ..] => {
-            let units: Vec<u16> = units
-                .chunks_exact(2)
-                .map(|pair| pair.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)))
-                .collect();
-            String::from_utf16_lossy(&units)
-        }
+        [0xfe, 0xff, units @ ..] => encodings::utf16(units),
         [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
         bytes => {
             let characters = encodings::Encoding::WinAnsi.characters();

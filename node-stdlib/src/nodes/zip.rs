@@ -6,6 +6,7 @@
 
 pub(super) mod archive;
 mod checksum;
+pub(super) mod delivery;
 mod make;
 pub(super) mod open;
 pub(super) mod pack;

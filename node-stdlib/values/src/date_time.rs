@@ -35,6 +35,7 @@ mod zone;
 mod zoned;
 
 pub use calls::{call_method, has_method};
+pub use civil::{date_of_day, day_of_date, days_in_month};
 pub use clock::Clock;
 pub use construct::call_static;
 pub use date::Date;

@@ -1,7 +1,7 @@
 //! The forms of a run that one person fills in, one after another: which are open, and how the run has ended. Knows nothing of
 //! HTTP and pages.
 
-use super::{Callbacks, FIRST_EFFECT, STEP, STEPS, TOKEN_BYTES, form, hmac, state};
+use super::{Callbacks, STEP, STEPS, TOKEN_BYTES, form, hmac, place_of, state};
 use crate::deployment::tenant_of;
 use heddle_model::clock::monotonic;
 use heddle_model::error::{Code, ServiceError};
@@ -142,11 +142,6 @@ impl Callbacks {
             (true, false) => Step::Waits,
         })
     }
-}
-
-/// The place of an effect that a callback's URL names.
-fn place_of(key: &str) -> Option<&str> {
-    Some(key.strip_suffix(FIRST_EFFECT)?.trim_end_matches('/'))
 }
 
 /// What follows `/callbacks/` in a URL, as the guest makes it.

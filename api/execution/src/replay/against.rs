@@ -1,17 +1,16 @@
 //! A run executes twice more: with its own module, whose effects its journal answers, and with another version, which is answered
 //! what the own module was when the same node asked for the same. Nothing leaves, and nothing of either is stored.
 
-use super::{Past, ReplayEnd, Replayed, compared, message, past, program, share};
+use super::{Past, ReplayEnd, Replayed, compared, loaded, message, past, program, share};
 use crate::callbacks::Callbacks;
 use crate::compile::validation::NeededRights;
-use crate::compile::{Asker, LoadFailure};
 use crate::queue::{Place, Share};
 use crate::test_run::TestRuns;
 use heddle_contract::abi::code;
 use heddle_model::access::Editor;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, RunId};
-use heddle_runtime::{Answers, Asked, Outcome, Program, RunError, Tier, traced};
+use heddle_runtime::{Answers, Asked, Outcome, Program, RunError};
 use heddle_store::deployments;
 use std::sync::Arc;
 
@@ -47,13 +46,7 @@ pub(crate) async fn candidate(
 ) -> Result<Candidate, ServiceError> {
     let unusable =
         |reason: String| Code::Validation.with(format!("The version can't be executed here ({reason})."));
-    let wasm = traced(wasm).ok_or_else(|| unusable("it has no plan".to_owned()))?;
-    let asker = Asker::Request(editor.user());
-    let loaded = runs.modules.loaded(wasm, Tier::Fast, asker).await;
-    let candidate = loaded.map_err(|failure| match failure {
-        LoadFailure::Program(error) => unusable(error.to_string()),
-        LoadFailure::Other(error) => error,
-    })?;
+    let candidate = loaded(runs, editor, wasm, unusable).await?;
     let own = deployments::artifact(&mut runs.store.reader().await?.db(), deployed).await?;
     let own = match own {
         Some(wasm) => match program(runs, editor, wasm).await {

@@ -1,7 +1,7 @@
 //! The sender's side: the headers by which [`super::verify`] lets a request in. For requests that are sent again by somebody who
 //! knows the secret, since what proved the first sender is kept nowhere.
 
-use super::{Authentication, Digests, Scheme, standard_webhooks_key};
+use super::{Authentication, Digests, Scheme, fields, standard_webhooks_key};
 use crate::clock::Timestamp;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -102,17 +102,6 @@ fn by_mac(authentication: &Authentication, key: &[u8], body: &[u8], seconds: &st
         format!("{}{written}", form.prefix),
     ));
     headers
-}
-
-/// A form's fields by name, each with its value, as Twilio signs them.
-fn fields(body: &[u8]) -> String {
-    let mut fields: Vec<_> = form_urlencoded::parse(body).collect();
-    fields.sort_unstable();
-    fields.dedup();
-    fields
-        .iter()
-        .map(|(name, value)| format!("{name}{value}"))
-        .collect()
 }
 
 fn digest(algorithm: Digests, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {

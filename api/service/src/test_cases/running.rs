@@ -15,6 +15,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, Detail, ServiceError};
 use heddle_model::ids::{PatternId, TestId};
 use heddle_runtime::{NOT_PINNED, Outcome};
+use heddle_store::patterns::PatternRow;
 use heddle_store::test_cases::{self, TestRow};
 use serde::Serialize;
 use serde_json::Map;
@@ -40,6 +41,31 @@ pub struct Subject {
     pub definitions: Option<Box<RawValue>>,
     /// Whether it is kept how the tests of a stored version ended.
     pub is_kept: bool,
+}
+
+impl Subject {
+    /// Graph and definitions, and the version that they are of. `None`: the graph was sent.
+    pub(crate) async fn sources(
+        self,
+        service: &Service,
+        editor: &Editor,
+        pattern: &PatternRow,
+    ) -> Result<(Sources, Option<i64>), ServiceError> {
+        let stored = match self.version {
+            Some(version) => patterns::of_version(service, editor.user(), (pattern.id, version)).await?,
+            None => patterns::newest(service, editor.user(), pattern).await?,
+        };
+        drop(stored.share);
+        let version = self.version.unwrap_or(pattern.version_number);
+        let is_sent = self.graph.is_some();
+        let sent = self.definitions.filter(|sent| !is_empty(sent));
+        let sources = Sources {
+            graph: self.graph.unwrap_or(stored.graph),
+            definitions: sent.or(stored.definitions).unwrap_or_else(no_definitions),
+            pinned_nodes: None,
+        };
+        Ok((sources, (!is_sent).then_some(version)))
+    }
 }
 
 /// How a test ended.
@@ -117,20 +143,14 @@ pub async fn run(
     let rows = test_cases::list(&mut reader.db(), editor, pattern).await?;
     drop(reader);
     let rows = chosen(rows, wanted)?;
-    let sent_all = subject.graph.is_some();
-    let version = subject.version.unwrap_or(row.version_number);
-    let stored = match subject.version {
-        Some(version) => patterns::of_version(service, editor.user(), (pattern, version)).await?,
-        None => patterns::newest(service, editor.user(), &row).await?,
-    };
-    drop(stored.share);
-    let definitions = subject.definitions.filter(|sent| !is_empty(sent));
+    let is_kept = subject.is_kept;
+    let (sources, version_number) = subject.sources(service, editor, &row).await?;
     let mut runner = Runner {
         service,
         editor,
         began: heddle_model::clock::monotonic(),
-        definitions: definitions.or(stored.definitions).unwrap_or_else(no_definitions),
-        graph: subject.graph.unwrap_or(stored.graph),
+        definitions: sources.definitions,
+        graph: sources.graph,
         compiled: None,
         room: ACTUAL_BYTES_MAX,
     };
@@ -145,8 +165,7 @@ pub async fn run(
         read_at.push((test.row.id, test.row.updated_at));
         results.push(runner.one(test).await?);
     }
-    let version_number = (!sent_all).then_some(version);
-    if let Some(version) = version_number.filter(|_| subject.is_kept) {
+    if let Some(version) = version_number.filter(|_| is_kept) {
         keep(service, *editor, pattern, version, ends(&read_at, &results)).await?;
     }
     let count = |status: Verdict| results.iter().filter(|result| result.status == status).count();

@@ -8,10 +8,10 @@ use crate::http::extract::{media_type, unread};
 use crate::http::forms::fields::Filled;
 use crate::http::forms::page;
 use crate::http::server::Flow;
-use crate::http::webhooks::{read, shown_step};
+use crate::http::webhooks::content::{self, content_type, unreadable};
+use crate::http::webhooks::{FROM_CALLBACK, read, shown_step};
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::StreamExt;
@@ -23,7 +23,7 @@ use heddle_model::tenant::Tenant;
 use heddle_model::webhook::BodyKind;
 use heddle_model::{Code, ServiceError};
 use heddle_service::webhooks::body::uploads::{self, Place, UploadError};
-use heddle_service::webhooks::{body, event};
+use heddle_service::webhooks::event;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
@@ -126,7 +126,7 @@ pub(super) async fn submit(
     };
     if by_page && kind == CallbackKind::Step && told.page.is_none() {
         let path = app.executions.steps_path(run).await?;
-        return Ok(page::lead(&format!("../../{path}")));
+        return Ok(page::lead(&format!("{FROM_CALLBACK}{path}")));
     }
     Ok(response(told, by_page))
 }
@@ -151,12 +151,7 @@ async fn received(
     form: &Form,
     (parts, body): (&Parts, Body),
 ) -> Result<(Map<String, Value>, BodyKind), ApiError> {
-    let content_type = parts.headers.get(CONTENT_TYPE);
-    let content_type = content_type
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
     let bytes_max = app.config.webhook_body_bytes_max;
-    let unreadable = |problem: String| ApiError::field("", format!("the body {problem}"));
     let kind = match media_type(&parts.headers).to_ascii_lowercase().as_str() {
         "multipart/form-data" => BodyKind::Multipart,
         "application/x-www-form-urlencoded" => BodyKind::Form,
@@ -178,7 +173,7 @@ async fn received(
                 fields: Some(form.file_fields().map(|field| field.name.as_str()).collect()),
             };
             let content = body.into_data_stream().boxed();
-            let read = uploads::read(kind, content_type, content, &place).await;
+            let read = uploads::read(kind, content_type(&parts.headers), content, &place).await;
             read.map_err(|error| match error {
                 UploadError::Problem(problem) => unreadable(problem),
                 UploadError::TooLarge => Code::PayloadTooLarge.into(),
@@ -187,9 +182,8 @@ async fn received(
             })?
         }
         kind => {
-            let content = read(body, bytes_max).await?;
-            let read = body::read(kind, content_type, &content).await;
-            read.map_err(unreadable)?.into_owned()
+            let whole = read(body, bytes_max).await?;
+            content::value(kind, &parts.headers, &whole).await?.into_owned()
         }
     };
     Ok((serde_json::from_str(read.get()).unwrap_or_default(), kind))

@@ -78,13 +78,19 @@ pub(super) fn bounded(path: &str, value: &str, chars_max: usize) -> Result<(), A
     printable(path, value)
 }
 
-/// A submitted graph. It is no larger than other bodies, although definitions that come with it may be.
-pub(super) async fn graph(app: &App, editor: &Editor, given: Box<RawValue>) -> Result<Graph, ApiError> {
+/// Refuses what is larger than other bodies may be.
+pub(super) fn within(app: &App, field: &str, given: &RawValue) -> Result<(), ApiError> {
     let bytes_max = app.config.api_body_bytes_max;
     if given.get().len() > bytes_max {
-        let message = format!("graphData is larger than {bytes_max} bytes.");
+        let message = format!("{field} is larger than {bytes_max} bytes.");
         return Err(Code::PayloadTooLarge.with(message).into());
     }
+    Ok(())
+}
+
+/// A submitted graph. It is no larger than other bodies, although definitions that come with it may be.
+pub(super) async fn graph(app: &App, editor: &Editor, given: Box<RawValue>) -> Result<Graph, ApiError> {
+    within(app, "graphData", &given)?;
     Ok(Graph::read(app, editor.user(), "graphData", given).await?)
 }
 

@@ -1,6 +1,6 @@
 //! Imports n8n's workflows as patterns.
 
-use super::bodies::bounded;
+use super::bodies::{bounded, within};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
@@ -11,7 +11,6 @@ use heddle_execution::blocking::computing;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::{Diagnostic, DiagnosticSeverity};
 use heddle_import::{Calls, Finding, Imported, Importing, Report, Workflow, find};
-use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::ids::PatternId;
 use heddle_service::patterns::{self, Definitions, Graph, NAME_CHARS_MAX, NewPattern};
@@ -186,11 +185,7 @@ async fn import_n8n(
     CodeJson(request): CodeJson<N8nRequest>,
 ) -> Result<(StatusCode, Answer<N8nAnswer>), ApiError> {
     let editor = caller.scope.editor()?;
-    let bytes_max = app.config.api_body_bytes_max;
-    if request.workflows.get().len() > bytes_max {
-        let message = format!("workflows is larger than {bytes_max} bytes.");
-        return Err(Code::PayloadTooLarge.with(message).into());
-    }
+    within(&app, "workflows", &request.workflows)?;
     let size = (request.workflows.get().len(), IMPORT_FACTOR);
     let is_dry = request.dry_run.unwrap_or(false);
     let read = app

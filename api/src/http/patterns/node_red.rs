@@ -1,5 +1,6 @@
 //! Imports Node-RED's flows as patterns.
 
+use super::bodies::within;
 use super::n8n::{IMPORT_FACTOR, N8nPattern, Origin, made_of, repaired};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -10,7 +11,6 @@ use axum::http::StatusCode;
 use heddle_execution::blocking::computing;
 use heddle_import::Importing;
 use heddle_import::node_red::{Flow, find_within};
-use heddle_model::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -76,12 +76,8 @@ async fn import_node_red(
     CodeJson(request): CodeJson<NodeRedRequest>,
 ) -> Result<(StatusCode, Answer<NodeRedAnswer>), ApiError> {
     let editor = caller.scope.editor()?;
-    let bytes_max = app.config.api_body_bytes_max;
+    within(&app, "flows", &request.flows)?;
     let text = request.flows.get();
-    if text.len() > bytes_max {
-        let message = format!("flows is larger than {bytes_max} bytes.");
-        return Err(Code::PayloadTooLarge.with(message).into());
-    }
     // Only subflows make more of flows than there is.
     let bytes = match text.contains("subflow") {
         true => text.len().max(EXPANDED_BYTES),

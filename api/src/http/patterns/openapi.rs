@@ -1,5 +1,7 @@
 //! Makes definitions of nodes of OpenAPI documents.
 
+use super::bodies::within;
+use super::n8n::IMPORT_FACTOR;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
@@ -9,7 +11,6 @@ use heddle_execution::blocking::computing;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::DiagnosticSeverity;
 use heddle_import::openapi::{Api, ApiReport, IMPORTED_MAX, Selection, around, read};
-use heddle_model::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -17,8 +18,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Bytes for each byte of the document's text, roughly: its values and the definitions.
-const IMPORT_FACTOR: usize = 12;
 /// Each round refuses what was found; a hundred findings are told at a time.
 const ROUNDS_MAX: usize = 20;
 
@@ -163,11 +162,7 @@ async fn import_openapi(
     CodeJson(request): CodeJson<OpenApiRequest>,
 ) -> Result<Answer<OpenApiAnswer>, ApiError> {
     let editor = caller.scope.editor()?;
-    let bytes_max = app.config.api_body_bytes_max;
-    if request.document.get().len() > bytes_max {
-        let message = format!("document is larger than {bytes_max} bytes.");
-        return Err(Code::PayloadTooLarge.with(message).into());
-    }
+    within(&app, "document", &request.document)?;
     let size = (request.document.get().len(), IMPORT_FACTOR);
     let read = app
         .budget

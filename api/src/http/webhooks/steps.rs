@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How callbacks' URLs are reached from a webhook's.
 const FROM_WEBHOOK: &str = "../callbacks/";
 /// How callbacks' URLs are reached from each other's.
-const FROM_CALLBACK: &str = "../../";
+pub(in super::super) const FROM_CALLBACK: &str = "../../";
 
 /// What somebody sees who has sent the first page: what the run responds if it does before it asks, or else the next page.
 pub(super) async fn first(app: &App, admitted: &Admitted, (ticket, waits): (Ticket, bool)) -> Response {

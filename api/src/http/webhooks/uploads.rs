@@ -2,7 +2,7 @@
 //! then it is read first, within the limit of bodies that are kept in memory.
 
 use super::admission::{Admitted, limit};
-use super::content::content_type;
+use super::content::{content_type, unreadable};
 use super::ingest::{self, Arrival, Uploaded, authenticate, refuse};
 use crate::app::App;
 use crate::http::error::ApiError;
@@ -104,7 +104,7 @@ fn file_fields(form: &Form) -> Vec<&str> {
 
 fn refused(error: UploadError, bytes_max: u64) -> ApiError {
     match error {
-        UploadError::Problem(problem) => ApiError::field("", format!("the body {problem}")),
+        UploadError::Problem(problem) => unreadable(problem),
         UploadError::TooLarge => Code::PayloadTooLarge
             .with(format!(
                 "The body is larger than {bytes_max} bytes, or its fields are too large."

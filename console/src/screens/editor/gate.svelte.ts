@@ -1,5 +1,6 @@
 /** One attempt to deploy something to an environment: what is found about it, what people say to that, and what holds it. */
 
+import type { Said } from '$/api/editor';
 import type { DeployRules } from '$/api/rules';
 import type { Right } from '$/compare/rights';
 import { type Answers, type Findings, holdsOf, type Refusal, type Tested } from './gate';
@@ -24,7 +25,7 @@ export class Gate implements Findings, Answers {
   }
 
   /** The answers, as the API takes them. */
-  get said(): { acknowledgeDifferences: boolean; approveRights: boolean } {
+  get said(): Said {
     return { acknowledgeDifferences: this.isAcknowledged, approveRights: this.isApproved };
   }
 }

@@ -1,5 +1,6 @@
 //! CMaps from codes of a font to Unicode (ISO 32000-2, 9.10.3).
 
+use super::encodings;
 use super::object::{Item, Lexer, Object};
 use std::collections::BTreeMap;
 
@@ -39,14 +40,10 @@ fn utf16(object: &Object) -> Option<String> {
     if bytes.len() > TEXT_BYTES_MAX {
         return None;
     }
-    let units: Vec<u16> = match bytes.as_slice() {
-        [one] => vec![u16::from(*one)],
-        bytes => bytes
-            .chunks_exact(2)
-            .map(|pair| pair.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)))
-            .collect(),
-    };
-    Some(String::from_utf16_lossy(&units))
+    Some(match bytes.as_slice() {
+        [one] => char::from(*one).to_string(),
+        bytes => encodings::utf16(bytes),
+    })
 }
 
 impl CMap {

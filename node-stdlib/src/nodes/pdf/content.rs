@@ -216,8 +216,7 @@ impl Reader<'_, '_> {
         if let Ok(matrix) = Matrix::try_from(numbers) {
             self.state.matrix = times(matrix, self.state.matrix);
         }
-        let own = form.get("Resources");
-        let own = own.and_then(|resources| self.document.dictionary(resources));
+        let own = self.document.own_resources(form);
         if own.is_some() {
             self.resources = own;
         }

@@ -229,8 +229,8 @@ impl<'a> Document<'a> {
             let Some(data) = self.stream(&reference)? else {
                 continue;
             };
-            let count = |name: &str| dictionary.get(name).map(|object| self.resolve(object).count());
-            let (Some(Some(count)), Some(Some(first))) = (count("N"), count("First")) else {
+            let count = |name: &str| self.field(&dictionary, name).count();
+            let (Some(count), Some(first)) = (count("N"), count("First")) else {
                 continue;
             };
             let mut lexer = Lexer::of_operators(&data);
@@ -399,13 +399,16 @@ impl<'a> Document<'a> {
         Ok(pages.collect())
     }
 
+    /// Those that a page, a part of the page tree or a form names itself.
+    pub fn own_resources(&self, of: &Dictionary) -> Option<Rc<Dictionary>> {
+        self.dictionary(of.get("Resources")?)
+    }
+
     /// The resources of a page, or those of what it is part of.
     fn resources_of(&self, page: &Rc<Dictionary>) -> Option<Rc<Dictionary>> {
         let mut dictionary = page.clone();
         for _ in 0..REFERENCES_MAX {
-            let own = dictionary
-                .get("Resources")
-                .and_then(|resources| self.dictionary(resources));
+            let own = self.own_resources(&dictionary);
             if own.is_some() {
                 return own;
             }
@@ -429,10 +432,7 @@ impl<'a> Document<'a> {
             let Some(dictionary) = self.dictionary(&object) else {
                 continue;
             };
-            let own = dictionary
-                .get("Resources")
-                .and_then(|resources| self.dictionary(resources));
-            let resources = own.or(inherited);
+            let resources = self.own_resources(&dictionary).or(inherited);
             match dictionary.get("Kids") {
                 Some(kids) => {
                     let kids = self.list(kids);

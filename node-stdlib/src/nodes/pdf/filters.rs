@@ -1,6 +1,6 @@
 //! What streams are encoded by (ISO 32000-2, 7.4), as far as text needs it. What is damaged gives what there is before the damage.
 
-use super::object::{Dictionary, Object, is_space};
+use super::object::{Dictionary, Lexer, Object};
 use crate::failure::Failure;
 use heddle_contract::abi::code;
 use miniz_oxide::inflate::stream::{InflateState, inflate};
@@ -36,7 +36,7 @@ pub(super) fn decoded(stream: &Dictionary, data: &[u8]) -> Result<Option<Vec<u8>
             Some("FlateDecode" | "Fl") => predicted(inflated(&out)?, number),
             Some("LZWDecode" | "LZW") => predicted(lzw(&out, number("EarlyChange", 1))?, number),
             Some("ASCII85Decode" | "A85") => ascii85(&out),
-            Some("ASCIIHexDecode" | "AHx") => hexadecimal(&out),
+            Some("ASCIIHexDecode" | "AHx") => Lexer::of_operators(&out).hexadecimal(),
             Some("RunLengthDecode" | "RL") => run_length(&out)?,
             _ => return Ok(None),
         };
@@ -217,22 +217,6 @@ fn of_base_85(group: &[u32]) -> [u8; 4] {
         number.wrapping_mul(85).wrapping_add(*digit)
     });
     number.to_be_bytes()
-}
-
-fn hexadecimal(data: &[u8]) -> Vec<u8> {
-    let digits: Vec<u8> = data
-        .iter()
-        .take_while(|byte| **byte != b'>')
-        .filter(|byte| !is_space(**byte))
-        .filter_map(|byte| char::from(*byte).to_digit(16))
-        .map(|digit| digit as u8)
-        .collect();
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => high << 4 | low,
-        [high] => high << 4,
-        _ => 0,
-    };
-    digits.chunks(2).map(byte).collect()
 }
 
 fn run_length(data: &[u8]) -> Result<Vec<u8>, Failure> {

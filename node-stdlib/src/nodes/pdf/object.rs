@@ -148,7 +148,8 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    fn hexadecimal(&mut self) -> Vec<u8> {
+    /// Pairs of hexadecimal digits up to `>`; what is no digit is skipped.
+    pub fn hexadecimal(&mut self) -> Vec<u8> {
         let (mut out, mut half) = (Vec::new(), None);
         while let Some(byte) = self.next() {
             if byte == b'>' {

@@ -1,5 +1,7 @@
 //! Texts that are dates and times in ISO 8601, as the numbers that workbooks have for them.
 
+use heddle_values::date_time::{day_of_date, days_in_month};
+
 const DAY_MS: f64 = 86_400_000.0;
 
 /// How such a number is shown.
@@ -79,24 +81,11 @@ fn day(text: &str) -> Option<f64> {
         digits(parts.next()?, 2)?,
         digits(parts.next()?, 2)?,
     );
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap => 29,
-        2 => 28,
-        _ => 0,
-    };
-    if parts.next().is_some() || year < 1900 || day < 1 || day > days {
+    let [year, month, day] = [year, month, day].map(|part| part as f64);
+    let is_month = (1.0..=12.0).contains(&month);
+    if parts.next().is_some() || year < 1900.0 || !is_month || day < 1.0 || day > days_in_month(year, month) {
         return None;
     }
-    // Days from civil (Hinnant, 2013), for which the year begins in March.
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
-    let since_1970 = era * 146_097 + of_era - 719_468;
-    let number = since_1970 + 25_569;
-    let number = if number <= 60 { number - 1 } else { number };
-    Some(number as f64)
+    let number = day_of_date(year, month, day) + 25_569.0;
+    Some(if number <= 60.0 { number - 1.0 } else { number })
 }

@@ -1,6 +1,7 @@
 //! Numbers of cells: which of them are dates and times, and what these are.
 
 use heddle_values::Value;
+use heddle_values::date_time::date_of_day;
 
 /// What the format of a cell makes of its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,25 +80,10 @@ pub(super) fn time(days: f64, since_1904: bool) -> Value {
         false if day < 60 => day - 25_568,
         false => day - 25_569,
     };
-    let date = civil(day);
+    let (year, month, day_of_month) = date_of_day(day as f64);
+    let date = format!("{year:04}-{month:02}-{day_of_month:02}");
     Value::from(match ms {
         0 => date,
         _ => format!("{date}T{clock}"),
     })
-}
-
-/// Civil from days (Hinnant, 2013).
-fn civil(days: i64) -> String {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    format!("{:04}-{month:02}-{day:02}", year + era * 400 + next)
 }

@@ -4,13 +4,10 @@ use super::parts::{parts, sheet_path};
 use super::sheet::{Sheet, Style, TAIL};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome, Stepping};
-use crate::nodes::file::FILE;
 use crate::nodes::parameters::{array, boolean, mismatch, text};
 use crate::nodes::text::{refuse_secret, value_or_input};
-use crate::nodes::zip::pack::Packer;
-use crate::nodes::zip::shared::{PIECE, asked, sink_request};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crate::nodes::zip::delivery::Delivery;
+use crate::nodes::zip::shared::asked;
 use heddle_contract::abi::code;
 use heddle_values::{Array, Object, Text, Value};
 use std::collections::HashSet;
@@ -38,15 +35,13 @@ pub(super) fn begin(parameters: &Object, context: &mut dyn Context) -> NodeResul
             vec![Sheet::new(checked(&name)?, rows, columns(parameters)?, style)?]
         }
     };
+    let name = text(parameters, "name")?.unwrap_or_else(|| "workbook.xlsx".into());
     let writing = Writing {
         sheets,
         sheet: 0,
         row: None,
         has_parts: false,
-        packer: Packer::new(context.now_ms()),
-        name: text(parameters, "name")?.unwrap_or_else(|| "workbook.xlsx".into()),
-        sink: context.execution_key(),
-        doing: Doing::Nothing,
+        delivery: Delivery::new(name, MEDIA_TYPE, context),
     };
     Box::new(writing).proceed()
 }
@@ -131,35 +126,14 @@ struct Writing {
     row: Option<usize>,
     /// Whether the other documents are written.
     has_parts: bool,
-    packer: Packer,
-    name: String,
-    sink: String,
-    doing: Doing,
-}
-
-/// What the host was asked for.
-#[derive(Clone, Copy)]
-enum Doing {
-    Nothing,
-    Writing(usize),
-    Finishing,
+    delivery: Delivery,
 }
 
 impl Writing {
     fn proceed(mut self: Box<Self>) -> NodeResult {
         loop {
-            if let Some(piece) = self.packer.piece() {
-                let bytes = piece.len();
-                let encoded = STANDARD.encode(piece);
-                let mut request = self.request("write");
-                request.insert("base64", Value::from(encoded));
-                self.doing = Doing::Writing(bytes);
-                return asked(PIECE, request, self);
-            }
-            if self.packer.is_whole {
-                let request = self.request("finish");
-                self.doing = Doing::Finishing;
-                return asked(FILE, request, self);
+            if let Some((kind, request)) = self.delivery.request() {
+                return asked(kind, request, self);
             }
             self.pack()?;
         }
@@ -167,22 +141,23 @@ impl Writing {
 
     /// Packs the next part of the workbook.
     fn pack(&mut self) -> Result<(), Failure> {
+        let packer = &mut self.delivery.packer;
         if !self.has_parts {
             self.has_parts = true;
             for (path, content) in parts(&self.sheets) {
-                self.packer.file(path, content.as_bytes())?;
+                packer.file(path, content.as_bytes())?;
             }
             return Ok(());
         }
         let Some(sheet) = self.sheets.get(self.sheet) else {
-            self.packer.end();
+            packer.end();
             return Ok(());
         };
         let mut out = String::new();
         let mut row = match self.row {
             Some(row) => row,
             None => {
-                self.packer.begin(sheet_path(self.sheet + 1))?;
+                packer.begin(sheet_path(self.sheet + 1))?;
                 sheet.begin(&mut out)?;
                 0
             }
@@ -195,28 +170,21 @@ impl Writing {
         if is_whole {
             out.push_str(TAIL);
         }
-        self.packer.pack(out.as_bytes())?;
+        packer.pack(out.as_bytes())?;
         self.row = Some(row);
         if is_whole {
-            self.packer.end_file()?;
+            packer.end_file()?;
             self.sheet += 1;
             self.row = None;
         }
         Ok(())
     }
-
-    fn request(&self, operation: &str) -> Object {
-        let named = (self.name.as_str(), MEDIA_TYPE);
-        sink_request(operation, &self.sink, self.packer.written, named)
-    }
 }
 
 impl Stepping for Writing {
     fn resume(mut self: Box<Self>, result: Value, _: &mut dyn Context) -> NodeResult {
-        match self.doing {
-            Doing::Nothing => {}
-            Doing::Writing(bytes) => self.packer.forget(bytes)?,
-            Doing::Finishing => return Ok(Outcome::Emit(Emission::one(0, result))),
+        if let Some(file) = self.delivery.taken(result)? {
+            return Ok(Outcome::Emit(Emission::one(0, file)));
         }
         self.proceed()
     }

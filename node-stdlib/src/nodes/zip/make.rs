@@ -1,17 +1,15 @@
 //! An archive of files, each of which is read once, piece by piece.
 
-use super::super::file::{FILE, file_value, is_file};
+use super::super::file::{file_value, is_file};
 use super::super::parameters::{mismatch, text};
-use super::pack::Packer;
+use super::delivery::Delivery;
 use super::path::checked;
-use super::shared::{ENTRIES_MAX, PIECE, asked, sink_request};
+use super::shared::{ENTRIES_MAX, PIECE, asked};
 use super::source::Source;
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome, Stepping};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use heddle_contract::abi::code;
-use heddle_values::{Object, Value};
+use heddle_values::Value;
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
@@ -39,10 +37,8 @@ pub(super) fn begin(files: &Value, name: String, context: &mut dyn Context) -> N
     let making = Making {
         items,
         packing: None,
-        packer: Packer::new(context.now_ms()),
-        name,
-        sink: context.execution_key(),
-        doing: Doing::Nothing,
+        reading: None,
+        delivery: Delivery::new(name, MEDIA_TYPE, context),
     };
     Box::new(making).proceed()
 }
@@ -88,84 +84,53 @@ struct Making {
     items: VecDeque<Item>,
     /// The file at hand, and how much of it is packed.
     packing: Option<(Source, u64)>,
-    packer: Packer,
-    name: String,
-    sink: String,
-    doing: Doing,
-}
-
-/// What the host was asked for.
-#[derive(Clone, Copy)]
-enum Doing {
-    Nothing,
-    Reading(u64),
-    Writing(usize),
-    Finishing,
+    /// Where the piece of it begins that the host was asked for.
+    reading: Option<u64>,
+    delivery: Delivery,
 }
 
 impl Making {
     fn proceed(mut self: Box<Self>) -> NodeResult {
         loop {
-            if let Some(piece) = self.packer.piece() {
-                let bytes = piece.len();
-                let encoded = STANDARD.encode(piece);
-                let mut request = self.request("write");
-                request.insert("base64", Value::from(encoded));
-                self.doing = Doing::Writing(bytes);
-                return asked(PIECE, request, self);
+            if let Some((kind, request)) = self.delivery.request() {
+                return asked(kind, request, self);
             }
-            if self.packer.is_whole {
-                let request = self.request("finish");
-                self.doing = Doing::Finishing;
-                return asked(FILE, request, self);
-            }
+            let packer = &mut self.delivery.packer;
             let Some((source, at)) = &mut self.packing else {
                 match self.items.pop_front() {
                     Some(Item { path, source }) => {
-                        self.packer.begin(path)?;
+                        packer.begin(path)?;
                         self.packing = Some((source, 0));
                     }
-                    None => self.packer.end(),
+                    None => packer.end(),
                 }
                 continue;
             };
             let offset = *at;
             let Some(bytes) = source.at(offset, 1) else {
                 let request = source.request(offset);
-                self.doing = Doing::Reading(offset);
+                self.reading = Some(offset);
                 return asked(PIECE, request, self);
             };
             *at += bytes.len() as u64;
             if bytes.is_empty() {
-                self.packer.end_file()?;
+                packer.end_file()?;
                 self.packing = None;
             } else {
-                self.packer.pack(bytes)?;
+                packer.pack(bytes)?;
             }
         }
-    }
-
-    fn request(&self, operation: &str) -> Object {
-        sink_request(
-            operation,
-            &self.sink,
-            self.packer.written,
-            (&self.name, MEDIA_TYPE),
-        )
     }
 }
 
 impl Stepping for Making {
     fn resume(mut self: Box<Self>, result: Value, _: &mut dyn Context) -> NodeResult {
-        match self.doing {
-            Doing::Nothing => {}
-            Doing::Reading(offset) => {
-                if let Some((source, _)) = &mut self.packing {
-                    source.fill(offset, &result)?;
-                }
+        if let Some(offset) = self.reading.take() {
+            if let Some((source, _)) = &mut self.packing {
+                source.fill(offset, &result)?;
             }
-            Doing::Writing(bytes) => self.packer.forget(bytes)?,
-            Doing::Finishing => return Ok(Outcome::Emit(Emission::one(0, result))),
+        } else if let Some(file) = self.delivery.taken(result)? {
+            return Ok(Outcome::Emit(Emission::one(0, file)));
         }
         self.proceed()
     }

@@ -5,6 +5,7 @@ use super::checksum::Checksum;
 use super::shared::PIECE_BYTES;
 use crate::failure::Failure;
 use heddle_contract::abi::code;
+use heddle_values::date_time::date_of_day;
 use miniz_oxide::deflate::CompressionLevel;
 use miniz_oxide::deflate::core::CompressorOxide;
 use miniz_oxide::deflate::stream::deflate;
@@ -181,20 +182,9 @@ impl Packer {
 fn dos_time(ms: i64) -> (u16, u16) {
     let seconds = ms.div_euclid(1_000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Civil from days (Hinnant, 2013), for which the year begins in March.
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = (year + era * 400 + next).clamp(1980, 2107);
+    let (year, month, day) = date_of_day(days as f64);
+    let year = (year as i64).clamp(1980, 2107);
+    let (month, day) = (month as i64, day as i64);
     let date = (year - 1980) << 9 | month << 5 | day;
     let (hour, minute, two_seconds) = (second / 3_600, second / 60 % 60, second % 60 / 2);
     let time = hour << 11 | minute << 5 | two_seconds;

@@ -169,7 +169,7 @@ pub(super) fn days_in_year(year: f64) -> f64 {
 }
 
 /// Days of a month, which may be out of 1 to 12; NaN if it is.
-pub(super) fn days_in_month(year: f64, month: f64) -> f64 {
+pub fn days_in_month(year: f64, month: f64) -> f64 {
     if !year.is_finite() || !month.is_finite() {
         return f64::NAN;
     }
@@ -187,7 +187,7 @@ pub(super) fn days_in_month(year: f64, month: f64) -> f64 {
 }
 
 /// Days since 1970-01-01 of a date with a month of 1 to 12. See [`date_of_day`] for the method.
-pub(super) fn day_of_date(year: f64, month: f64, day: f64) -> f64 {
+pub fn day_of_date(year: f64, month: f64, day: f64) -> f64 {
     let year = if month <= 2.0 { year - 1.0 } else { year };
     let era = (year / 400.0).floor();
     let year_of_era = year - era * 400.0;
@@ -200,7 +200,7 @@ pub(super) fn day_of_date(year: f64, month: f64, day: f64) -> f64 {
 
 /// Year, month and day of a number of days since 1970-01-01: eras of 400 years that begin in March, after Howard
 /// Hinnant's `chrono`-Compatible Low-Level Date Algorithms.
-fn date_of_day(day: f64) -> (f64, f64, f64) {
+pub fn date_of_day(day: f64) -> (f64, f64, f64) {
     let shifted = day + 719_468.0;
     let era = (shifted / 146_097.0).floor();
     let day_of_era = shifted - era * 146_097.0;
