@@ -25,7 +25,7 @@ remap=""
 for index in "$sources"/*; do
     remap="$remap --remap-path-prefix=$index=crates"
 done
-export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$remap --remap-path-prefix=$(dirname "$PWD")=heddle --remap-path-prefix=/usr/lib/rustlib/src=rust"
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-feature=+simd128 $remap --remap-path-prefix=$(dirname "$PWD")=heddle --remap-path-prefix=/usr/lib/rustlib/src=rust"
 
 # The stack comes first, so that overflowing it traps instead of reaching data. The pattern's module appends its
 # functions to the table. An ordinary run fits into the initial memory: growing costs two system calls a run.

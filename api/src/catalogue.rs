@@ -33,6 +33,7 @@ pub fn describe(node_type: &NodeType) -> Value {
         "inputs": node_type.inputs.iter().map(port).collect::<Vec<_>>(),
         "outputs": outputs,
         "outputsPerCase": node_type.outputs == Outputs::SwitchCases,
+        "executesPer": if node_type.works_on_lists() { "list" } else { "item" },
         "sends": if node_type.sends() == Sends::Several { "several" } else { "one" },
         "parameters": object_schema(node_type.parameters),
         "effects": node_type.effects,

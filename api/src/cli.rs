@@ -98,6 +98,8 @@ enum Command {
     Deploy(remote::DeployArgs),
     /// Deploy to one environment what is deployed to another.
     Promote(remote::PromoteArgs),
+    /// List what is deployed to which environment, since when and by whom.
+    Deployments(remote::DeploymentsArgs),
     /// Try a version with recorded events of what is deployed, and print what it does differently; nothing is sent.
     Replay(remote::ReplayArgs),
     /// List runs of this directory's workspace.
@@ -165,6 +167,7 @@ pub fn main() -> ExitCode {
         Command::Push(args) => (remote::push(args), false),
         Command::Deploy(args) => (remote::deploy(args), false),
         Command::Promote(args) => (remote::promote(args), false),
+        Command::Deployments(args) => (remote::deployments(args), args.json),
         Command::Replay(args) => (remote::replay(args), args.json),
         Command::Runs(args) => (remote::runs(args), args.json),
         Command::Logs(args) => (remote::logs(args), args.json),

@@ -144,6 +144,9 @@ pub struct Config {
     pub runs_memory_bytes_max: Option<u64>,
     /// Concurrent runs per workspace.
     pub workspace_concurrency_max: usize,
+    /// Connections to mailboxes that this server keeps open, and those of one workspace.
+    pub mailboxes_max: usize,
+    pub workspace_mailboxes_max: usize,
     /// Concurrent runs in total, and threads that execute them.
     pub workers: usize,
     /// Limit of accepted runs that wait in memory; beyond that new ones get 503.
@@ -269,6 +272,8 @@ impl Config {
             run_memory_bytes_ceiling: 512 << 20,
             runs_memory_bytes_max: None,
             workspace_concurrency_max: 64,
+            mailboxes_max: 500,
+            workspace_mailboxes_max: 20,
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             queue_runs_max: 10_000,
             lease: Duration::from_secs(15),
@@ -338,6 +343,8 @@ impl Config {
             role: self.role,
             queue_runs_max: self.queue_runs_max,
             workspace_concurrency_max: self.workspace_concurrency_max,
+            mailboxes_max: self.mailboxes_max,
+            workspace_mailboxes_max: self.workspace_mailboxes_max,
             lease: self.lease,
             run_fuel_max: self.run_fuel_max,
             run_memory_bytes_max: self.run_memory_bytes_max,

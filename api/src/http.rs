@@ -55,6 +55,7 @@ mod series;
 pub mod server;
 pub mod session;
 mod sources;
+mod subscriptions;
 pub mod tails;
 mod test_cases;
 pub mod test_runs;

@@ -9,6 +9,7 @@ mod flow;
 mod form;
 mod guards;
 pub(crate) mod level;
+mod mailbox;
 mod names;
 mod options;
 mod parameters;
@@ -32,8 +33,9 @@ pub(crate) fn check<'a>(
     options: &Options,
     found: &mut Findings,
 ) -> Checked<'a> {
-    let insides = definitions::check(definitions, options, found);
-    let main = rules::check_level(graph, definitions, false, options, found);
+    let items = graph.settings.items;
+    let insides = definitions::check(definitions, items, options, found);
+    let main = rules::check_level(graph, definitions, (false, items), options, found);
     let checked = Checked {
         main,
         definitions: insides,

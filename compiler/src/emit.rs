@@ -11,6 +11,7 @@ mod constants;
 mod expression;
 mod imports;
 mod module;
+mod unboxed;
 
 use crate::artifact::Artifact;
 use crate::lowered::{Body, Lowered};
@@ -37,6 +38,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
         }
     }
     plan.sites = std::mem::take(&mut module.sites);
+    manifest.abi_version = manifest.abi_version.max(module.imports.abi_version());
     (plan.constants, plan.names) = std::mem::take(&mut module.constants).finish();
     manifest.functions = module
         .functions

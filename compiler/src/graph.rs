@@ -32,6 +32,7 @@ const SETTINGS: &[&str] = &[
     "retry",
     "errorPatternId",
     "expressions",
+    "items",
 ];
 const DATA: &[&str] = &[
     "typeVersion",
@@ -84,7 +85,8 @@ pub(crate) struct Node {
     pub retry: Option<Retry>,
     /// Milliseconds; 0 = the host's own.
     pub timeout_ms: u32,
-    pub each: bool,
+    /// Once for every element of a list; without a word on it, graphs of items have it where a node works on single items.
+    pub each: Option<bool>,
     /// Of a list that comes, only the first item counts.
     pub once: bool,
     /// One empty item leaves rather than none.
@@ -296,6 +298,7 @@ impl Reader<'_> {
                     },
                 )
                 .unwrap_or_default(),
+            items: self.flag(settings, "settings", "items"),
         }
     }
 
@@ -370,7 +373,7 @@ impl Reader<'_> {
             timeout_ms: self
                 .whole(data, (path, "timeoutMs"), (1, WAIT_MS_MAX))
                 .unwrap_or(0) as u32,
-            each: self.flag(data, path, "each"),
+            each: self.field(data, (path, "each"), "true or false", Value::as_bool),
             once: self.flag(data, path, "once"),
             always: self.flag(data, path, "always"),
             concurrency: self

@@ -7,12 +7,15 @@
 //! with its id and ports, and its inner nodes as the body, as a loop has one. A hidden output, after those that are
 //! drawn, leads to the inner OnCall; the rim, `outer/$out`, leads to a hidden input, its port saying by which of the
 //! block's outputs a value is to leave. A disabled or pinned composite is one node.
+//!
+//! An operation of two requests is a block, too: `it/$given` evaluates the node's parameters, `it/$find` sends the first
+//! request and `it/$request` the second, which is about what was found.
 
 use crate::check::level::{Level, Spot};
 use crate::checked::{Checked, Inside};
 use crate::scopes::{BodyPorts, LOOP_PORTS, Wire};
 use heddle_catalogue::{Role, Start};
-use heddle_contract::plan::OnError;
+use heddle_contract::plan::{FINDS, OnError, REQUESTS};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -56,6 +59,12 @@ pub(crate) enum Part {
     InnerReturn,
     /// The outputs of a composite.
     Rim,
+    /// The parameters of an operation of two requests.
+    Given,
+    /// Its first request, with the node of its parameters.
+    Find(usize),
+    /// Its second one.
+    Request(usize),
 }
 
 /// A graph as it was inlined once: where its nodes are in the plan.
@@ -134,13 +143,16 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
                     own => own,
                 },
             };
+            let is_pinned = self.pins.contains_key(&placed.id);
             let (head, tail) = if let Some(inner) = inside {
                 self.composite(inner, placed)
+            } else if spot.finds_first() && !spot.node.disabled && !is_pinned {
+                self.operation(placed)
             } else {
                 placed.part = match (inputs, spot) {
                     (Some(inputs), spot) if spot.starts_by(Start::Call) => Part::Entry(inputs.to_vec()),
                     (Some(_), spot) if spot.role() == Role::Return => Part::InnerReturn,
-                    (_, spot) if spot.composite().is_some() => Part::Passing,
+                    (_, spot) if spot.composite().is_some() || spot.finds_first() => Part::Passing,
                     (_, spot) if spot.node.disabled && !spot.is_trigger() => Part::Passing,
                     _ => Part::Whole,
                 };
@@ -189,6 +201,33 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
             return (block, block);
         }
         (self.inlined.instances[inside].entry(), rim)
+    }
+
+    /// Places the parts of an operation of two requests; gives where its edges end and begin.
+    fn operation(&mut self, placed: Placed<'c, 'a>) -> (usize, usize) {
+        let Placed {
+            id,
+            spot,
+            instance,
+            local,
+            timeout_ms,
+            ..
+        } = placed;
+        let part = |id, part, timeout_ms| Placed {
+            id,
+            spot,
+            part,
+            instance,
+            local,
+            timeout_ms,
+        };
+        let block = self.push(part(id.clone(), Part::Block(0..0), 0));
+        let given = self.push(part(format!("{id}/$given"), Part::Given, 0));
+        self.push(part(format!("{id}/{FINDS}"), Part::Find(given), timeout_ms));
+        self.push(part(format!("{id}/{REQUESTS}"), Part::Request(given), timeout_ms));
+        let rim = self.push(part(format!("{id}/{RIM}"), Part::Rim, 0));
+        self.inlined.nodes[block].part = Part::Block(given..rim + 1);
+        (block, block)
     }
 
     fn push(&mut self, placed: Placed<'c, 'a>) -> usize {
@@ -246,7 +285,38 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
                 }));
             }
         }
+        for (index, node) in nodes.iter().enumerate() {
+            if let (Part::Block(body), Some(ports)) = (&node.part, node.body_ports())
+                && node.spot.finds_first()
+            {
+                wires.extend(in_a_row(index, body, ports));
+            }
+        }
     }
+}
+
+/// From a block through all of its body and back.
+fn in_a_row(block: usize, body: &Range<usize>, ports: BodyPorts) -> Vec<Wire> {
+    let last = body.end - 1;
+    let mut wires = vec![Wire {
+        source: block,
+        source_port: ports.item,
+        target: body.start,
+        target_port: 0,
+    }];
+    wires.extend((body.start..last).map(|source| Wire {
+        source,
+        source_port: 0,
+        target: source + 1,
+        target_port: 0,
+    }));
+    wires.push(Wire {
+        source: last,
+        source_port: 0,
+        target: block,
+        target_port: ports.next,
+    });
+    wires
 }
 
 /// Whether a composite is executed several times, its failures stay within it, or its input or output is not what edges bring.
@@ -257,7 +327,7 @@ fn is_executed_as_a_whole(spot: &Spot<'_>) -> bool {
         .as_ref()
         .is_some_and(|retry| retry.max_attempts > 1);
     let node = spot.node;
-    node.each || node.once || node.always || retries || node.on_error != OnError::Fail
+    spot.each || node.once || node.always || retries || node.on_error != OnError::Fail
 }
 
 impl Instance<'_, '_> {
@@ -302,6 +372,15 @@ impl Placed<'_, '_> {
         self.part == Part::Rim && self.id.ends_with(RIM)
     }
 
+    /// The node that has effects: what is a part of an operation is pinned as a whole.
+    pub fn effects_id(&self) -> &str {
+        let operation = self.id.rsplit_once('/');
+        match (&self.part, operation) {
+            (Part::Given | Part::Find(_) | Part::Request(_), Some((operation, _))) => operation,
+            _ => self.id.as_str(),
+        }
+    }
+
     /// Names of the input ports.
     pub fn inputs(&self) -> Vec<String> {
         match &self.part {
@@ -322,7 +401,7 @@ impl Placed<'_, '_> {
         match self.part {
             Part::InnerReturn => ["out".to_owned()].into_iter().chain(drawn).collect(),
             // Errors don't come out of the inner graph.
-            Part::Rim => drawn
+            Part::Rim | Part::Given | Part::Find(_) | Part::Request(_) => drawn
                 .take(self.spot.outputs.len() - usize::from(self.spot.error_port().is_some()))
                 .collect(),
             _ => drawn.collect(),

@@ -4,7 +4,7 @@
 
 use crate::check::level::{Flow, Kind, Level};
 use crate::checked::{Checked, Inside};
-use crate::expression::{Expression, Name};
+use crate::expression::{Element, Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
 use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
 use crate::operation;
@@ -12,10 +12,13 @@ use crate::options::{Options, Pin};
 use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
-use heddle_catalogue::{HTTP_REQUEST, Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM, WAIT_FOR_CALLBACK};
-use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_LENIENT, ABI_VERSION_MIN};
-use heddle_contract::manifest::{self, Asks, Expressions, Manifest};
+use heddle_catalogue::{
+    HTTP_REQUEST, Iteration, JAVASCRIPT, NodeType, Operation, Parameter, Role, TRANSFORM, WAIT_FOR_CALLBACK,
+};
+use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_ITEMS, ABI_VERSION_LENIENT, ABI_VERSION_MIN};
+use heddle_contract::manifest::{self, Asks, Expressions, Manifest, Settings};
 use heddle_contract::plan::{self, NodeKind, OnError, Plan};
+use heddle_values::methods::Global;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashSet};
@@ -41,17 +44,17 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
             if let Some(used) = component_of(placed, &components) {
                 own.add_component(&used.entry);
             }
-            lowered.effects.extend(own.effects_of(&placed.id));
+            let effects = own.effects_of(placed.effects_id());
+            // Both requests of an operation are one effect of its node.
+            if lowered.effects.last() != effects.as_ref() {
+                lowered.effects.extend(effects);
+            }
             rights.join(own);
         }
         if is_entry(placed)
             && let Some(node_type) = placed.spot.standard()
         {
-            let instance = &inlined.instances[placed.instance];
-            rights.add_trigger(
-                node_type,
-                &arguments(instance.level, placed.local, &instance.tails),
-            );
+            add_trigger(&mut rights, &inlined, placed, node_type);
         }
         let node = node(&inlined, index, &flow, options, breakpoints.contains(&index));
         if node.max_attempts > 1 && node.backoff_ms > 0 {
@@ -70,7 +73,7 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
     mark_seen_outside(&mut lowered, &flow.scopes);
     lowered.components = components.values().map(|used| used.bytes.clone()).collect();
     lowered.manifest = Manifest {
-        abi_version: abi_version(&lowered.plan, checked.main.graph.settings.expressions),
+        abi_version: abi_version(&lowered.plan, &checked.main.graph.settings),
         nodes: inlined.nodes.iter().map(manifest_node).collect(),
         triggers: triggers(&inlined, &flow.reach),
         functions: Vec::new(),
@@ -81,6 +84,31 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         trace: options.trace,
     };
     Some(lowered)
+}
+
+/// The rights of what is done before runs start at a trigger.
+fn add_trigger(
+    rights: &mut Collector,
+    inlined: &Inlined<'_, '_>,
+    placed: &Placed<'_, '_>,
+    node_type: &NodeType,
+) {
+    let of_service = node_type.trigger.map(|trigger| trigger.start.type_name());
+    match of_service.and_then(heddle_catalogue::node_type) {
+        Some(base) => {
+            let settings = placed.spot.settings().into_owned().into_iter();
+            let constants = settings.map(|(name, value)| (name, Argument::Constant(value)));
+            rights.add_trigger(base, &constants.collect::<Vec<_>>());
+            if let Some(subscription) = placed.spot.subscription() {
+                rights.add_subscription(&subscription);
+            }
+        }
+        None => {
+            let instance = &inlined.instances[placed.instance];
+            let given = arguments(instance.level, placed.local, &instance.tails);
+            rights.add_trigger(node_type, &given);
+        }
+    }
 }
 
 /// Marks the nodes in bodies whose outputs nodes outside of them read.
@@ -104,9 +132,11 @@ fn mark_seen_outside(lowered: &mut Lowered, scopes: &Scopes) {
 }
 
 /// The least version of the guest that can run it.
-fn abi_version(plan: &Plan, expressions: Expressions) -> u32 {
+fn abi_version(plan: &Plan, settings: &Settings) -> u32 {
     let has_composites = plan.nodes.iter().any(|node| node.kind == NodeKind::Composite);
-    if expressions == Expressions::Lenient {
+    if settings.items {
+        ABI_VERSION_ITEMS
+    } else if settings.expressions == Expressions::Lenient {
         ABI_VERSION_LENIENT
     } else if has_composites {
         ABI_VERSION_COMPOSITES
@@ -222,9 +252,10 @@ fn node(
         backoff_ms: retry.map_or(0, |retry| retry.backoff_ms as u32),
         backoff_factor_milli: retry.map_or(1_000, |retry| (retry.factor * 1_000.0) as u32),
         timeout_ms: placed.timeout_ms,
-        each: drawn.each && runs,
+        each: placed.spot.each && runs,
         once: drawn.once && runs,
         always: drawn.always && runs,
+        items: inlined.instances[placed.instance].level.items,
         concurrency: drawn.concurrency.unwrap_or(1),
         first: first || placed.part == Part::Rim,
         collect: merge.is_some() && !first,
@@ -250,6 +281,7 @@ fn kind(placed: &Placed<'_, '_>) -> NodeKind {
         // Without a value of its own, a Return's input simply passes through.
         Part::InnerReturn if placed.spot.node.parameters.contains_key("value") => NodeKind::Plain,
         Part::Rim if placed.outputs().len() > 1 => NodeKind::Plain,
+        Part::Given | Part::Find(_) | Part::Request(_) => NodeKind::Plain,
         _ => NodeKind::Pass,
     }
 }
@@ -282,7 +314,10 @@ fn body(
     let arguments = || arguments(instance.level, placed.local, &instance.tails);
     match (kind(placed), &placed.part, placed.spot.kind) {
         (NodeKind::Trigger | NodeKind::Pass | NodeKind::Composite, _, _) => None,
-        (_, Part::Rim, _) => Some(Body::Outputs(split_outputs(&placed.outputs()))),
+        (_, Part::Rim, _) => Some(Body::Outputs(split_outputs(
+            &placed.outputs(),
+            instance.level.items,
+        ))),
         (_, Part::InnerReturn, _) => Some(Body::Standard {
             node_type: TRANSFORM.name,
             needs: Vec::new(),
@@ -290,25 +325,24 @@ fn body(
         }),
         (
             _,
-            _,
+            part,
             Kind::Standard(NodeType {
                 operation: Some(operation),
                 parameters,
                 ..
             }),
-        ) => {
-            let given = arguments();
+        ) => Some(operation_body(operation, parameters, part, arguments())),
+        (_, _, Kind::Standard(NodeType { name, .. })) => {
+            let mut parameters = arguments();
+            if instance.level.items && placed.spot.role() == Role::Iterate(Iteration::ForEach) {
+                in_batches(&mut parameters);
+            }
             Some(Body::Standard {
-                node_type: HTTP_REQUEST.name,
-                needs: operation::needs(operation, parameters, &given),
-                parameters: operation::request(operation, parameters, &given),
+                node_type: name,
+                needs: Vec::new(),
+                parameters,
             })
         }
-        (_, _, Kind::Standard(NodeType { name, .. })) => Some(Body::Standard {
-            node_type: name,
-            needs: Vec::new(),
-            parameters: arguments(),
-        }),
         (_, _, Kind::Defined(_, index)) => match &checked.definitions[index] {
             Inside::Outputs(outputs) => Some(Body::Outputs(outputs.clone())),
             Inside::JavaScript(parameters) => Some(Body::Standard {
@@ -332,6 +366,49 @@ fn body(
     }
 }
 
+/// In a graph of items, what each iteration gets is a list as well: of one item, unless it says of how many.
+fn in_batches(parameters: &mut Vec<(String, Argument)>) {
+    const BATCH_SIZE: &str = "batchSize";
+    let is_given = |(name, value): &(String, Argument)| {
+        name == BATCH_SIZE && !matches!(value, Argument::Constant(Value::Null))
+    };
+    if !parameters.iter().any(is_given) {
+        parameters.retain(|(name, _)| name != BATCH_SIZE);
+        parameters.push((BATCH_SIZE.to_owned(), Argument::Constant(1.into())));
+    }
+}
+
+/// What a node of an operation executes, or a part of one that sends two requests.
+fn operation_body(
+    operation: &Operation,
+    known: &'static [Parameter],
+    part: &Part,
+    given: Vec<(String, Argument)>,
+) -> Body {
+    let needs = |given: &[(String, Argument)]| operation::needs(operation, known, given);
+    let (needs, request, given) = match (part, &operation.find) {
+        (Part::Given, _) => {
+            return Body::Standard {
+                node_type: TRANSFORM.name,
+                needs: needs(&given),
+                parameters: vec![("value".to_owned(), operation::evaluated(given))],
+            };
+        }
+        (Part::Find(node), Some(find)) => (Vec::new(), find, operation::referred(&given, *node as u32)),
+        (Part::Request(node), _) => {
+            let mut given = operation::referred(&given, *node as u32);
+            given.push(operation::found());
+            (Vec::new(), &operation.request, given)
+        }
+        _ => (needs(&given), &operation.request, given),
+    };
+    Body::Standard {
+        node_type: HTTP_REQUEST.name,
+        needs,
+        parameters: operation::request(request, known, &given),
+    }
+}
+
 /// Adds what the node's parameters give to the code of its definition.
 fn with_params(
     mut parameters: Vec<(String, Argument)>,
@@ -343,13 +420,22 @@ fn with_params(
     parameters
 }
 
-/// A composite with several outputs returns an object of their values: `$input?.name` for each.
-fn split_outputs(names: &[String]) -> Vec<(u32, Argument)> {
+/// A composite with several outputs returns an object of their values: `$input?.name` for each. In a graph of items it is the
+/// first of a list: `$input?.[0]?.name`.
+fn split_outputs(names: &[String], items: bool) -> Vec<(u32, Argument)> {
     let value = |name: &String| {
-        let object = Box::new(Expression::Optional(Box::new(Expression::Name(Name::Input))));
+        let optional = |value| Box::new(Expression::Optional(Box::new(value)));
+        let input = optional(Expression::Name(Name::Input));
+        let (object, path) = match items {
+            true => {
+                let first = Expression::Index(input, Box::new(Expression::Number(0.0)));
+                (optional(first), "$input?.[0]")
+            }
+            false => (input, "$input"),
+        };
         Argument::Expression(Site {
             parameter: name.clone(),
-            source: format!("$input?.{name}"),
+            source: format!("{path}?.{name}"),
             utf16: 0..0,
             expression: Expression::Chain(Box::new(Expression::Member(object, name.clone()))),
             reasons: Vec::new(),
@@ -365,10 +451,34 @@ fn split_outputs(names: &[String]) -> Vec<(u32, Argument)> {
 /// A node's parameters, with references to plan indices.
 fn arguments(level: &Level<'_>, local: usize, tails: &[usize]) -> Vec<(String, Argument)> {
     let mut arguments = level.arguments[local].clone();
+    let is_one_of_list = level.items && level.nodes[local].each;
     for (_, argument) in &mut arguments {
-        argument.visit_mut(&mut |expression| refer(expression, tails));
+        argument.visit_mut(&mut |expression| {
+            refer(expression, tails);
+            if is_one_of_list {
+                mean_list(expression);
+            }
+        });
     }
     arguments
+}
+
+/// Where a node executes for each item, `$input.all()` and its like are about the list that it is of.
+fn mean_list(expression: &mut Expression) {
+    let Expression::Global(Global::ItemFirst | Global::ItemLast | Global::ItemsAll, arguments) = expression
+    else {
+        return;
+    };
+    let Some(Element::Item(given)) = arguments.first_mut() else {
+        return;
+    };
+    let mut value = given;
+    while let Expression::Optional(inner) | Expression::Chain(inner) = value {
+        value = inner;
+    }
+    if *value == Expression::Name(Name::Input) {
+        *value = Expression::Name(Name::InputList);
+    }
 }
 
 fn refer(expression: &mut Expression, tails: &[usize]) {
@@ -413,8 +523,12 @@ fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> 
     let trigger = |(index, placed): &(usize, &Placed<'_, '_>)| manifest::Trigger {
         index: *index as u32,
         node_id: placed.id.clone(),
-        node_type: placed.spot.node.node_type.clone(),
-        parameters: placed.spot.node.parameters.clone(),
+        node_type: match placed.spot.standard().and_then(|known| known.trigger) {
+            Some(trigger) => trigger.start.type_name().to_owned(),
+            None => placed.spot.node.node_type.clone(),
+        },
+        parameters: placed.spot.settings().into_owned(),
+        subscription: placed.spot.subscription().unwrap_or_default(),
         responds: reach.after[*index].ones().any(|after| {
             let spot = inlined.nodes[after].spot;
             matches!(spot.role(), Role::Respond | Role::Stream) && !spot.node.disabled

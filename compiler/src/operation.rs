@@ -12,9 +12,12 @@ use serde_json::{Map, Value};
 /// No function is so far out: what stands for a parameter until its value takes the place.
 const MARK: u32 = u32::MAX;
 
-/// HttpRequest's parameters for a node of an operation, in the catalogue's order.
+/// What the first of two requests has given, among the names of parameters.
+const FOUND: &str = "found";
+
+/// HttpRequest's parameters for a request of an operation, in the catalogue's order.
 pub(crate) fn request(
-    operation: &Operation,
+    request: &Map<String, Value>,
     known: &'static [Parameter],
     given: &[(String, Argument)],
 ) -> Vec<(String, Argument)> {
@@ -23,7 +26,7 @@ pub(crate) fn request(
         if parameter.name == "connection" {
             return given.argument(parameter.name);
         }
-        let value = operation.request.get(parameter.name)?;
+        let value = request.get(parameter.name)?;
         let argument = given.filled(value, parameter.name)?;
         let is_later = matches!(parameter.schema, Schema::PerItem(_)) && !is_constant(&argument);
         Some(match is_later {
@@ -36,6 +39,47 @@ pub(crate) fn request(
         .iter()
         .filter_map(|parameter| Some((parameter.name.to_owned(), value(parameter)?)))
         .collect()
+}
+
+/// What the node was given and only a run knows, as an object.
+pub(crate) fn evaluated(given: Vec<(String, Argument)>) -> Argument {
+    whole(
+        given
+            .into_iter()
+            .filter(|(_, argument)| !is_constant(argument))
+            .collect(),
+    )
+}
+
+/// What a node was given, for requests whose input is another one: `node` has evaluated it, where the input was the node's.
+pub(crate) fn referred(given: &[(String, Argument)], node: u32) -> Vec<(String, Argument)> {
+    let reference = |(name, argument): &(String, Argument)| {
+        let argument = match argument {
+            Argument::Constant(_) => argument.clone(),
+            _ => {
+                let object = Box::new(Expression::Name(Name::NodeOutput(node)));
+                Argument::Expression(own_site(name, Expression::Member(object, name.clone())))
+            }
+        };
+        (name.clone(), argument)
+    };
+    given.iter().map(reference).collect()
+}
+
+/// What the first of two requests has given, for the second, to which it leads.
+pub(crate) fn found() -> (String, Argument) {
+    let site = own_site(FOUND, Expression::Name(Name::Input));
+    (FOUND.to_owned(), Argument::Expression(site))
+}
+
+fn own_site(name: &str, expression: Expression) -> Site {
+    Site {
+        parameter: name.to_owned(),
+        source: format!("$input.{name}"),
+        utf16: 0..0,
+        expression,
+        reasons: Vec::new(),
+    }
 }
 
 /// What a run has to give before the request is made. An expression can be empty there, and a request without what says
@@ -52,9 +96,12 @@ pub(crate) fn needs(
 
 /// Whether the address of an operation's requests has a parameter in it.
 fn is_in_address(operation: &Operation, name: &str) -> bool {
-    let address = operation.request.get("url").and_then(Value::as_str);
-    let mut places = address.unwrap_or_default().split("$input.").skip(1);
-    places.any(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next() == Some(name))
+    let requests = [Some(&operation.request), operation.find.as_ref()];
+    requests.into_iter().flatten().any(|request| {
+        let address = request.get("url").and_then(Value::as_str);
+        let mut places = address.unwrap_or_default().split("$input.").skip(1);
+        places.any(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next() == Some(name))
+    })
 }
 
 /// Whether the whole query of an operation's requests is a parameter, which thus says what they are about.

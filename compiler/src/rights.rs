@@ -7,7 +7,7 @@ use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
 use heddle_catalogue::{Content, FILES_IN_CODE, NodeType, Schema};
 use heddle_contract::manifest::{Component, Rights};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use url::{Position, Url};
 
@@ -72,6 +72,15 @@ impl Collector {
     pub fn add_trigger(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
         node_type.effects.iter().for_each(|kind| self.add_effect(kind));
         self.named(node_type, parameters);
+    }
+
+    /// Adds what a service is told with when the pattern is deployed.
+    pub fn add_subscription(&mut self, subscription: &Map<String, Value>) {
+        let text = |name: &str| subscription.get(name).and_then(Value::as_str);
+        self.add_effect("http");
+        self.connections.extend(text("connection").map(str::to_owned));
+        let base = text("baseUrl").map(|base| host(&Argument::Constant(base.into())));
+        self.hosts.extend(base);
     }
 
     /// Hosts, connections and patterns that parameters name.

@@ -42,7 +42,8 @@ pub(crate) struct DrawnNode {
     pub kind: Kind,
     pub label: String,
     pub parameters: Map<String, Value>,
-    pub each: bool,
+    /// Whether it executes for each item, where that is said.
+    pub each: Option<bool>,
     /// Whether only the first item counts of a list.
     pub once: bool,
     /// Whether one empty item leaves rather than none.
@@ -88,6 +89,8 @@ pub(crate) struct Step {
     pub parameters: Map<String, Value>,
     /// Whether it works on single items.
     pub per_item: bool,
+    /// The definition, if it is no standard type.
+    pub own: Option<Value>,
 }
 
 /// A remark that has no node yet.
@@ -118,6 +121,19 @@ impl Translation {
         }
     }
 
+    /// A node of a definition, whose inputs `a` and `b` get a list each.
+    pub fn of_two(name: &'static str, value: &str) -> Translation {
+        let port = |name: &str| json!({"name": name, "type": "any"});
+        let definition = json!({
+            "kind": "expression", "inputs": [port("a"), port("b")], "outputs": [port("out")], "outputValues": {"out": value},
+        });
+        let mut translation = Translation::whole(name, json!({})).inputs(&["a", "b"]);
+        for step in &mut translation.steps {
+            step.own = Some(definition.clone());
+        }
+        translation
+    }
+
     /// Another node behind.
     pub fn then(mut self, kind: &'static str, parameters: Value, per_item: bool) -> Translation {
         let parameters = match parameters {
@@ -128,6 +144,7 @@ impl Translation {
             kind,
             parameters,
             per_item,
+            own: None,
         });
         self
     }
@@ -195,7 +212,7 @@ impl Drawn {
             kind,
             label,
             parameters: Map::new(),
-            each: false,
+            each: None,
             once: false,
             always: false,
             on_error: None,
@@ -310,8 +327,8 @@ impl DrawnNode {
                 )
             }
         };
-        if self.each && !self.is_stub() {
-            data.insert("each".to_owned(), true.into());
+        if let Some(each) = self.each.filter(|_| !self.is_stub()) {
+            data.insert("each".to_owned(), each.into());
         }
         if self.once && !self.is_stub() {
             data.insert("once".to_owned(), true.into());

@@ -15,6 +15,7 @@ pub(crate) fn draw(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Dr
     let place = |number: usize| places.get(number).and_then(Option::as_ref);
     let mut all: Vec<(&Edge, Fate)> = workflow.edges.iter().zip(fates(workflow)).collect();
     let rounds = rounds(workflow, &all, places, drawn, report);
+    let mut lists = Lists::default();
     // A Merge takes its inputs in their order.
     all.sort_by_key(|(edge, _)| (edge.target, edge.input));
     for (edge, fate) in all.into_iter().filter(|(edge, _)| edge.is_main) {
@@ -38,6 +39,11 @@ pub(crate) fn draw(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Dr
                 Fate::Next | Fate::Cut => {}
             }
         }
+        if one.target == target.first
+            && let Some(list) = lists.of(workflow, edge, target, drawn)
+        {
+            one.target = list;
+        }
         if drawn.edges.contains(&one) {
             continue;
         }
@@ -60,6 +66,54 @@ pub(crate) fn draw(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Dr
                 format!("{why}; a stub takes its place"),
             ));
         }
+    }
+}
+
+/// A Merge takes a list from each of its edges. Where an input has several, or two have the same, a node before it makes one list.
+#[derive(Default)]
+struct Lists {
+    /// Ids of these nodes, by the Merge's number and its input.
+    made: BTreeMap<(usize, usize), String>,
+}
+
+impl Lists {
+    /// The node to which an edge leads instead of a Merge, if it needs one.
+    fn of(&mut self, workflow: &Workflow, edge: &Edge, target: &Place, drawn: &mut Drawn) -> Option<String> {
+        let node = workflow
+            .nodes
+            .get(edge.target)
+            .filter(|node| node.kind == "merge")?;
+        if !target.inputs.is_empty() {
+            return None;
+        }
+        let mut others = workflow
+            .edges
+            .iter()
+            .filter(|other| other.is_main && other.target == edge.target);
+        let is_alike = |other: &Edge| {
+            let is_same = other.source == edge.source && other.output == edge.output;
+            (other.input == edge.input) != is_same
+        };
+        if !others.any(is_alike) {
+            return None;
+        }
+        let place = (edge.target, edge.input);
+        if let Some(known) = self.made.get(&place) {
+            return Some(known.clone());
+        }
+        let label = format!("{}: input {}", node.name, edge.input + 1);
+        let mut list = drawn.beside(&target.first, Kind::Standard("NoOp"), label);
+        list.label.clone_from(&list.id);
+        drawn.edges.push(DrawnEdge {
+            source: list.id.clone(),
+            source_port: None,
+            target: target.first.clone(),
+            target_port: None,
+        });
+        self.made.insert(place, list.id.clone());
+        let id = list.id.clone();
+        drawn.nodes.push(list);
+        Some(id)
     }
 }
 
@@ -87,7 +141,7 @@ fn rounds(
             format!("Repeat {}", head.first),
         );
         repeat.parameters = object(json!({
-            "condition": "{{ $index === 0 || $item?.$again === $index - 1 }}",
+            "condition": "{{ $index === 0 || $item?.[0]?.$again === $index - 1 }}",
             "maxIterations": ROUNDS_MAX,
         }));
         let mut round = drawn.beside(
@@ -95,7 +149,9 @@ fn rounds(
             Kind::Standard("Transform"),
             format!("Round of {}", head.first),
         );
-        round.parameters = object(json!({"value": "{{ $index === 0 ? $input : $input.value }}"}));
+        round.parameters =
+            object(json!({"value": "{{ $index === 0 ? $input : $input.flatMap(mark => mark.value) }}"}));
+        round.each = Some(false);
         for (source, port, target) in [
             (&repeat.id, Some("item"), &round.id),
             (&round.id, None, &head.first),
@@ -128,6 +184,7 @@ fn again(one: DrawnEdge, round: &str, drawn: &mut Drawn) -> DrawnEdge {
     );
     mark.label.clone_from(&mark.id);
     mark.parameters = object(json!({"value": {"$again": "{{ $index }}", "value": "{{ $input }}"}}));
+    mark.each = Some(false);
     drawn.edges.push(DrawnEdge {
         target: mark.id.clone(),
         target_port: None,

@@ -46,6 +46,11 @@ pub(crate) fn literal(text: &str) -> String {
     text.replace("{{", "{{ '{' + '{' }}")
 }
 
+/// A text for a parameter that takes no expression: double braces are apart. Of three, the first pass leaves two.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace("{{", "{ {").replace("{{", "{ {")
+}
+
 /// The value as a JavaScript expression.
 pub(crate) fn source(given: &Value, names: &Names<'_>) -> String {
     let Some(body) = given.as_str().and_then(|text| text.strip_prefix('=')) else {

@@ -3,15 +3,16 @@
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Step, Translation};
 use crate::deep;
 use crate::edges;
-use crate::kinds::{is_model, is_trigger};
+use crate::kinds::{is_model, is_trigger, takes_list};
+use crate::named;
 use crate::place::Place;
 use crate::remark::remark;
 use crate::report::{ConnectionNeeded, Level, Report};
-use crate::rewrite::{Names, mentioned};
+use crate::rewrite::Names;
 use crate::scene::Scene;
 use crate::shape::Flow;
 use crate::table;
-use crate::workflow::{Calls, Node, OnError, Workflow};
+use crate::workflow::{Calls, Edge, Node, OnError, Workflow};
 use serde_json::{Value, json};
 
 /// Kinds of nodes of which several expressions can become one, so that what one throws is more than its own value.
@@ -33,7 +34,7 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> D
         names: Names {
             workflow: &workflow.name,
             before: before(workflow, place),
-            one_of_many: flow.many.get(place) == Some(&true),
+            of_list: takes_list(node),
             zone,
         },
         many: flow.many.get(place) == Some(&true),
@@ -48,6 +49,7 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> D
         .iter()
         .map(|translation| translation.stub.is_none())
         .collect();
+    let on_lists: Vec<bool> = translations.iter().map(works_on_lists).collect();
     let mut places = Vec::with_capacity(workflow.nodes.len());
     for ((number, node), translation) in nodes().zip(translations) {
         if node.is_note() {
@@ -60,6 +62,7 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> D
         places.push(Some(node_of(&scene, translation, part, &mut drawn, report)));
     }
     edges::draw(workflow, &places, &mut drawn, report);
+    meetings(workflow, (&places, &on_lists), &flow, report);
     returns(workflow, &places, &mut drawn);
     for sentence in &workflow.unread {
         let item = remark(None, Level::Approximate, "unread", sentence.clone());
@@ -82,6 +85,7 @@ fn zone(workflow: &Workflow) -> Option<&str> {
 fn settings(workflow: &Workflow, calls: &Calls, report: &mut Report) -> serde_json::Map<String, Value> {
     let mut settings = serde_json::Map::new();
     settings.insert("expressions".to_owned(), "lenient".into());
+    settings.insert("items".to_owned(), true.into());
     let timeout = workflow
         .settings
         .get("executionTimeout")
@@ -203,6 +207,31 @@ fn can_be_always(node: &Node, kind: &str) -> bool {
     kind != "Throw" && !begins_rounds(node) && !is_trigger(&node.kind)
 }
 
+/// What executes once for its list by itself; everything else does so for each item.
+const ON_LISTS: &[&str] = &[
+    "Aggregate",
+    "Compare",
+    "Filter",
+    "Flatten",
+    "ForEach",
+    "JavaScript",
+    "Join",
+    "Limit",
+    "Merge",
+    "NoOp",
+    "Sort",
+    "Unique",
+    "Wait",
+    "WaitForCallback",
+];
+
+/// Whether a node executes for each item, if it does not do by itself what it should.
+fn each(step: &Step) -> Option<bool> {
+    let is_free = step.own.is_none() && !step.kind.starts_with("On");
+    let differs = step.per_item == ON_LISTS.contains(&step.kind);
+    (is_free && differs).then_some(step.per_item)
+}
+
 /// n8n's number of outputs, after which that of errors comes.
 fn outputs(node: &Node) -> usize {
     match node.kind.as_str() {
@@ -250,6 +279,12 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
                 .unwrap_or_else(|| "it has no translation".to_owned())
         };
         let kind = match step {
+            Some(Step {
+                own: Some(own), kind, ..
+            }) => {
+                drawn.own.insert((*kind).to_owned(), own.clone());
+                Kind::Own((*kind).to_owned())
+            }
             Some(step) => Kind::Standard(step.kind),
             None => Kind::Stub(format!("{} was not imported: {}", node.name, why())),
         };
@@ -270,7 +305,7 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
             kind,
             label,
             parameters: step.map(|step| step.parameters.clone()).unwrap_or_default(),
-            each: step.is_some_and(|step| step.per_item) && scene.many,
+            each: step.and_then(each),
             once: number == 0 && step.is_some_and(|step| takes_first(scene, step)),
             always: is_last && node.always && step.is_some_and(|step| can_be_always(node, step.kind)),
             on_error: match node.on_error {
@@ -333,7 +368,9 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         report.add(item);
     }
     let parameters = Value::Object(node.parameters.clone());
-    let joins = COMPOSED.contains(&node.kind.as_str());
+    // Fields that are set one by one have expressions of their own.
+    let is_apart = node.kind == "set" && node.choice(&["mode"], "manual") != "raw";
+    let joins = COMPOSED.contains(&node.kind.as_str()) && !is_apart;
     if joins && translation.stub.is_none() && deep::calls_what_may_be_missing(&parameters) {
         let message = "an expression calls a method of something that may be missing: n8n gives nothing for it alone, here it is part of a longer expression";
         report.add(remark(
@@ -360,8 +397,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         let message = "after a failure the item is `{error: {message, code, nodeId}}`";
         report.add(remark(here, Level::Approximate, "on-error", message.to_owned()));
     }
-    too_early(scene, here, report);
-    pairing(scene, here, report);
+    named::tell(scene, here, report);
     if let Some((kind, name)) = &translation.connection {
         report.connection(ConnectionNeeded {
             name: name.clone(),
@@ -379,7 +415,7 @@ fn fields(kind: &str) -> Vec<String> {
         "httpQueryAuth" => &["apiKey", "queryName", "hosts"],
         "httpBasicAuth" | "httpDigestAuth" => &["user", "password", "hosts"],
         "postgres" | "mySql" => &["kind", "host", "port", "user", "password", "database"],
-        "smtp" => &["host", "port", "user", "password"],
+        "smtp" | "imap" => &["host", "port", "user", "password"],
         "openAiApi" => &["apiKey"],
         kind if kind.contains("OAuth2") || kind.contains("oAuth2") => {
             &["tokenUrl", "clientId", "clientSecret", "hosts"]
@@ -390,56 +426,62 @@ fn fields(kind: &str) -> Vec<String> {
     fields.iter().map(|field| (*field).to_owned()).collect()
 }
 
-/// Nodes that are named and can't have run: n8n fails then, unless it is only asked whether they have.
-fn too_early(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
-    let text = Value::Object(scene.node.parameters.clone()).to_string();
-    for name in mentioned(&text.replace("\\\"", "\"")) {
-        let named = scene.workflow.nodes.iter().position(|node| node.name == name);
-        if named.is_some_and(|named| !scene.flow.leads(named, scene.place)) {
-            let message = format!(
-                "no path leads from `{name}` to here: an expression that reads from it gets nothing, where n8n fails"
-            );
-            report.add(remark(here, Level::Approximate, "not-before", message));
-        }
-    }
-}
-
-/// `$('X').item` needs to know which item came of which.
-fn pairing(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
-    let text = Value::Object(scene.node.parameters.clone()).to_string();
-    if !text.contains(".item") && !text.contains("$node[") {
-        return;
-    }
-    for name in mentioned(&text.replace("\\\"", "\"")) {
-        let Some(named) = scene.workflow.nodes.iter().position(|node| node.name == name) else {
-            continue;
-        };
-        let gives_several = scene.workflow.edges.iter().any(|edge| {
-            edge.source == named && edge.is_main && scene.flow.brings_several(scene.workflow, edge)
-        });
-        if !gives_several && scene.flow.many.get(named) != Some(&true) {
-            continue;
-        }
-        let mut others = scene.workflow.nodes.iter().enumerate();
-        let loses = others.any(|(place, node)| {
-            let between = scene.flow.leads(named, place) && scene.flow.leads(place, scene.place);
-            between && scene.flow.loses_pairing(node)
-        });
-        if loses {
-            let message = format!(
-                "which item of `{name}` belongs to an item may be lost on the way, where items are not as many as before: \
-                 the expression fails then"
-            );
-            report.add(remark(here, Level::Approximate, "pairing", message));
-            return;
-        }
-    }
-}
-
 /// Of the nodes that one became, that which fails through its port `error`.
 fn branching(drawn: &Drawn, owner: &str) -> Option<String> {
     let branches = |node: &&DrawnNode| node.owner == owner && node.on_error == Some("branch");
     drawn.nodes.iter().rfind(branches).map(|node| node.id.clone())
+}
+
+/// Whether a node is about all items that come together, so that it matters how often it is executed.
+fn works_on_lists(translation: &Translation) -> bool {
+    let passes = |step: &&Step| {
+        !matches!(step.kind, "NoOp" | "Wait" | "RespondToWebhook") && !step.kind.starts_with("On")
+    };
+    translation.steps.iter().filter(passes).any(|step| !step.per_item)
+}
+
+/// Where several edges meet, n8n executes a node, and all that follows, once for each of them. That makes no difference to what is
+/// done for each item by itself.
+fn meetings(
+    workflow: &Workflow,
+    (places, on_lists): (&[Option<Place>], &[bool]),
+    flow: &Flow,
+    report: &mut Report,
+) {
+    for (place, node) in workflow.nodes.iter().enumerate() {
+        let Some(Some(drawn)) = places.get(place) else {
+            continue;
+        };
+        let comes = |edge: &&Edge| edge.is_main && edge.target == place && !flow.leads(place, edge.source);
+        let is_joined = matches!(node.kind.as_str(), "merge" | "compareDatasets");
+        if is_joined || workflow.edges.iter().filter(comes).count() < 2 {
+            continue;
+        }
+        let follows = |other: usize| other == place || flow.leads(place, other);
+        let mut lists = on_lists.iter().enumerate().filter(|(_, is_on_list)| **is_on_list);
+        if lists.any(|(other, _)| follows(other)) {
+            let message = "several edges meet here: what follows gets the items of all of them in one list; n8n executes it once for each edge";
+            let here = Some((drawn.last.as_str(), node));
+            report.add(remark(
+                here,
+                Level::Approximate,
+                "several-edges",
+                message.to_owned(),
+            ));
+        }
+    }
+}
+
+/// What the ends give: a caller gets the list, and who sends to a webhook its first item, unless all are asked for.
+fn returned(workflow: &Workflow) -> Option<&'static str> {
+    let is_called = workflow
+        .nodes
+        .iter()
+        .any(|node| node.kind == "executeWorkflowTrigger");
+    let takes_all = |node: &Node| {
+        node.kind == "webhook" && node.choice(&["responseData"], "firstEntryJson") != "firstEntryJson"
+    };
+    (!is_called && !workflow.nodes.iter().any(takes_all)).then_some("{{ $input[0] }}")
 }
 
 /// What a caller or sender gets: the values at the ends.
@@ -468,6 +510,9 @@ fn returns(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Drawn) {
         .collect();
     for (id, [x, y]) in ends {
         let mut end = drawn.beside(&id, Kind::Standard("Return"), "Return".to_owned());
+        if let Some(value) = returned(workflow) {
+            end.parameters.insert("value".to_owned(), value.into());
+        }
         end.position = [x + 220.0, y];
         // Labels are names: each has its own.
         end.label.clone_from(&end.id);

@@ -23,3 +23,25 @@ pub(crate) fn makes_one_file(node: &Node) -> bool {
         _ => false,
     }
 }
+
+/// Whether a node is executed once for all items, as heddle has it too: what an expression in its parameters reads is the first one's.
+pub(crate) fn takes_list(node: &Node) -> bool {
+    let kind = node.kind.as_str();
+    makes_one_file(node)
+        || matches!(
+            kind,
+            "wait"
+                | "form"
+                | "limit"
+                | "sort"
+                | "removeDuplicates"
+                | "aggregate"
+                | "summarize"
+                | "merge"
+                | "compareDatasets"
+                | "splitInBatches"
+        )
+        || kind == "itemLists" && node.choice(&["operation"], "splitOutItems") != "splitOutItems"
+        || kind == "respondToWebhook"
+            && node.choice(&["respondWith"], "firstIncomingItem") == "allIncomingItems"
+}

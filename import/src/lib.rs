@@ -13,12 +13,15 @@ mod finding;
 mod graph;
 mod kinds;
 mod loops;
+mod named;
 pub mod node_red;
 pub mod openapi;
 mod operations;
+mod parameters;
 mod pins;
 mod place;
 mod read;
+mod readers;
 mod remark;
 mod repair;
 mod report;
@@ -73,6 +76,8 @@ impl Importing {
     /// Draws the pattern.
     pub fn new(workflow: &Workflow, calls: &Calls) -> Importing {
         let mut report = Report::default();
+        let inlined = parameters::inlined(workflow);
+        let workflow = inlined.as_ref().unwrap_or(workflow);
         let drawn = graph::draw(workflow, calls, &mut report);
         Importing {
             name: workflow.name.clone(),

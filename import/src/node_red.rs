@@ -1,8 +1,12 @@
 //! From Node-RED's flows to patterns: a message is the value that flows.
 
+mod calls;
 mod code;
+mod context;
 mod graph;
+mod jsonata;
 mod read;
+mod rules;
 mod table;
 mod values;
 

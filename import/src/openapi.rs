@@ -6,6 +6,7 @@
 mod definition;
 mod document;
 mod operation;
+mod yaml;
 
 use crate::read::Refused;
 use definition::Parts;
@@ -14,7 +15,7 @@ use heddle_compiler::{Options, Severity};
 use operation::{Body, Operation, Place, Taken};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Above which a document is refused unread.
 pub const DOCUMENT_BYTES_MAX: usize = 16 << 20;
@@ -127,6 +128,24 @@ pub struct ApiItem {
     pub message: String,
 }
 
+/// A document's text, in JSON or YAML.
+pub fn parse(text: &str) -> Result<Value, Refused> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.len() > DOCUMENT_BYTES_MAX {
+        let limit = DOCUMENT_BYTES_MAX >> 20;
+        return Err(Refused(format!("it is larger than {limit} MiB")));
+    }
+    match is_json(text) {
+        true => serde_json::from_str(text).map_err(|error| Refused(format!("it is not valid JSON: {error}"))),
+        false => yaml::read(text),
+    }
+}
+
+/// Whether a text is to be read as JSON, and not as YAML.
+pub fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
 /// The operations of a document, without definitions.
 pub fn operations(document: &Value) -> Result<Vec<ApiOperation>, Refused> {
     let all = found(Document { root: document })?;
@@ -143,6 +162,7 @@ pub fn read(document: &Value, selection: &Selection) -> Result<Api, Refused> {
         selection,
         slug: slug(title),
         names: HashSet::new(),
+        connections: HashMap::new(),
         report: ApiReport::default(),
         definitions: Map::new(),
         bytes: 0,
@@ -212,9 +232,13 @@ fn found(document: Document<'_>) -> Result<Vec<Operation<'_>>, Refused> {
         let message = "it is a Swagger 2.0 document: convert it to OpenAPI 3 first, for example with `npx swagger2openapi`";
         return Err(Refused(message.to_owned()));
     }
-    let version = text(document.root, "/openapi");
+    let version = match document.root.get("openapi") {
+        // In YAML, `3.1` without quotes is a number.
+        Some(Value::Number(number)) => number.to_string(),
+        _ => text(document.root, "/openapi").to_owned(),
+    };
     if !version.starts_with("3.0") && !version.starts_with("3.1") {
-        let message = match version {
+        let message = match version.as_str() {
             "" => "it is no OpenAPI document: it has no `openapi` with a version".to_owned(),
             other => format!(
                 "it is of OpenAPI {}, and those of 3.0 and 3.1 are imported",
@@ -306,6 +330,8 @@ struct Making<'d, 's> {
     /// The title, as a part of names.
     slug: String,
     names: HashSet<String>,
+    /// Places of connections in the report, by scheme and server.
+    connections: HashMap<(Option<String>, Option<String>), usize>,
     report: ApiReport,
     definitions: Map<String, Value>,
     bytes: usize,
@@ -374,16 +400,16 @@ impl<'d> Making<'d, '_> {
             None => self.document.base(operation.item, operation.value),
         };
         let connection = match self.document.security(operation.value) {
-            Security::By(credentials) => Some((Some(credentials), base.is_none())),
+            Security::By(credentials) => Some(Some(credentials)),
             Security::Other(schemes) => {
                 left.push(format!(
                     "no connection can have its security `{schemes}`: its requests are sent without"
                 ));
-                base.is_none().then_some((None, true))
+                base.is_none().then_some(None)
             }
-            Security::Open => base.is_none().then_some((None, true)),
+            Security::Open => base.is_none().then_some(None),
         };
-        let connection = connection.map(|(credentials, by_base)| self.connection_name(credentials, by_base));
+        let connection = connection.map(|credentials| self.connection_name(credentials, base.as_deref()));
         let description = format!("{} {}: {}", operation.method, operation.path, described.title);
         definition::definition(&Parts {
             operation,
@@ -396,23 +422,27 @@ impl<'d> Making<'d, '_> {
         })
     }
 
-    /// The connection for a scheme: one for all operations with the same.
-    fn connection_name(&mut self, credentials: Option<Credentials<'d>>, needs_base: bool) -> String {
+    /// The connection for a scheme at an address: one for all operations with the same.
+    ///
+    /// The address is part of the name, as requests go there: whatever a foreign document calls itself, no connection that is
+    /// there for another service has this name, and none of its credentials go to the document's server. Without an address
+    /// they go to the connection's own.
+    fn connection_name(&mut self, credentials: Option<Credentials<'d>>, base: Option<&str>) -> String {
         let scheme = credentials.as_ref().map(|credentials| credentials.scheme);
         let schemes = self.document.root.pointer("/components/securitySchemes");
         let several = schemes.and_then(Value::as_object).map_or(0, Map::len) > 1;
-        let name = match scheme {
+        let title = match scheme {
             Some(scheme) if several => format!("{}-{}", self.slug, slug(scheme)),
             _ => self.slug.clone(),
         };
-        let known = self
-            .report
-            .connections
-            .iter()
-            .position(|one| one.scheme.as_deref() == scheme);
-        let place = known.unwrap_or_else(|| {
+        let server = base.map(server);
+        let key = (scheme.map(str::to_owned), server.clone());
+        let place = *self.connections.entry(key).or_insert_with(|| {
             self.report.connections.push(ApiConnection {
-                name,
+                name: match &server {
+                    Some(server) => format!("{title}@{server}"),
+                    None => title,
+                },
                 scheme: scheme.map(str::to_owned),
                 fields: Map::new(),
             });
@@ -421,7 +451,7 @@ impl<'d> Making<'d, '_> {
         let Some(connection) = self.report.connections.get_mut(place) else {
             return self.slug.clone();
         };
-        if needs_base {
+        if base.is_none() {
             connection.fields.insert("baseUrl".to_owned(), Value::Null);
         }
         if let Some(credentials) = credentials {
@@ -458,6 +488,17 @@ impl<'d> Making<'d, '_> {
             free = format!("{name}{number}");
         }
         free
+    }
+}
+
+/// Whom requests below an address are sent to: `api.example.com`, or `http://…` where they are not encrypted.
+fn server(base: &str) -> String {
+    let base = base.to_ascii_lowercase();
+    let (scheme, rest) = base.split_once("://").unwrap_or(("https", base.as_str()));
+    let authority = rest.split('/').next().unwrap_or_default();
+    match scheme {
+        "https" => authority.to_owned(),
+        other => format!("{other}://{authority}"),
     }
 }
 

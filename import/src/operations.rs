@@ -145,8 +145,11 @@ known! {
     googleDrive folder create => GoogleDriveCreateFolder { name: "name", folderId: "folderId" }
     googleDrive fileFolder search => GoogleDriveSearchFiles (list) {}
     googleSheets sheet read => GoogleSheetsReadRows (list) {}
+    googleSheets sheet lookup => GoogleSheetsReadRows (list) {}
     googleSheets sheet append => GoogleSheetsAppendRows {}
     googleSheets sheet update => GoogleSheetsUpdateCells {}
+    googleSheets sheet appendOrUpdate => GoogleSheetsUpsertRow {}
+    googleSheets sheet upsert => GoogleSheetsUpsertRow {}
     googleSheets sheet clear => GoogleSheetsClearCells {}
     hubspot contact upsert => HubSpotUpsertContact { email: "email" }
     jira issue create => JiraCreateIssue { summary: "summary", description: "additionalFields.description", labels: "additionalFields.labels" }

@@ -1,6 +1,6 @@
 //! Pinned data as a test of the pattern: the trigger's is the event, that of other nodes is pinned.
 
-use crate::built::Drawn;
+use crate::built::{Drawn, DrawnNode, Kind};
 use crate::kinds::is_trigger;
 use crate::workflow::Workflow;
 use serde_json::{Map, Value, json};
@@ -16,18 +16,28 @@ pub(crate) fn tests(workflow: &Workflow, drawn: &Drawn) -> Vec<Value> {
         let Some(node) = workflow.nodes.iter().find(|node| node.name == *name) else {
             continue;
         };
-        let Some(drawn) = drawn.nodes.iter().find(|drawn| drawn.label == *name) else {
+        let Some(of_name) = drawn.nodes.iter().find(|one| one.label == *name) else {
             continue;
         };
+        let is_start = |one: &&DrawnNode| {
+            one.owner == of_name.owner && matches!(one.kind, Kind::Standard(kind) if kind.starts_with("On"))
+        };
+        let start = drawn.nodes.iter().find(is_start).unwrap_or(of_name);
         let Some(value) = value(items) else { continue };
         match is_trigger(&node.kind) {
             true if trigger.is_none() => {
-                trigger = Some(drawn.id.clone());
-                event = value;
+                trigger = Some(start.id.clone());
+                // What n8n's trigger gives is the event, or what another node makes of it.
+                match start.id == of_name.id {
+                    true => event = value,
+                    false => {
+                        pins.insert(of_name.id.clone(), value);
+                    }
+                }
             }
             true => {}
             false => {
-                pins.insert(drawn.id.clone(), value);
+                pins.insert(of_name.id.clone(), value);
             }
         }
     }

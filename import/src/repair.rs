@@ -47,7 +47,7 @@ fn one(drawn: &mut Drawn, error: &Finding, changed: &mut HashSet<String>, report
     if changed.contains(&id) {
         return true;
     }
-    if error.code == "type-mismatch" && single(drawn, &id) {
+    if error.code == "type-mismatch" && !drawn.settings.contains_key("items") && single(drawn, &id) {
         return true;
     }
     stub(drawn, &id, error, report)
@@ -55,8 +55,8 @@ fn one(drawn: &mut Drawn, error: &Finding, changed: &mut HashSet<String>, report
 
 /// What never gets a list needs no `each`.
 fn single(drawn: &mut Drawn, id: &str) -> bool {
-    let node = drawn.node_mut(id).filter(|node| node.each);
-    node.is_some_and(|node| std::mem::replace(&mut node.each, false))
+    let node = drawn.node_mut(id).filter(|node| node.each == Some(true));
+    node.is_some_and(|node| node.each.take().is_some())
 }
 
 fn item(node: &DrawnNode, level: Level, code: &'static str, message: String) -> Item {
@@ -151,7 +151,7 @@ fn stub(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -> bo
         node.original = Some(json!({"type": node.n8n_type, "parameters": parameters}));
     }
     node.kind = Kind::Stub(why.clone());
-    (node.each, node.once, node.always) = (false, false, false);
+    (node.each, node.once, node.always) = (None, false, false);
     report.add(item(node, Level::Stub, "invalid", why));
     let id = node.id.clone();
     for edge in drawn.edges.iter_mut().filter(|edge| edge.target == id) {

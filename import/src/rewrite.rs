@@ -10,8 +10,8 @@ pub(crate) struct Names<'w> {
     pub workflow: &'w str,
     /// The node before, if there is exactly one and all its items come from it.
     pub before: Option<&'w str>,
-    /// Whether the node gets several items and looks at one of them at a time.
-    pub one_of_many: bool,
+    /// Whether the node executes once for its whole list, so that expressions are about the first item.
+    pub of_list: bool,
     /// The workflow's time zone.
     pub zone: Option<&'w str>,
 }
@@ -51,7 +51,7 @@ fn replacements(names: &Names<'_>) -> Vec<(&'static str, String)> {
     if let Some(before) = names.before {
         let label = Value::from(before).to_string();
         table.push(("$prevNode.name", label.clone()));
-        if names.one_of_many {
+        if !names.of_list {
             for method in ["all", "first", "last"] {
                 let name = match method {
                     "all" => "$input.all()",
@@ -63,8 +63,10 @@ fn replacements(names: &Names<'_>) -> Vec<(&'static str, String)> {
             table.push(("$items()", format!("$({label}).all()")));
         }
     }
-    if !names.one_of_many {
+    if names.of_list {
         table.push(("$itemIndex", "0".to_owned()));
+        table.push(("$input.item.json", "$input.first()".to_owned()));
+        table.push(("$json", "$input.first()".to_owned()));
     }
     if let Some(zone) = names.zone {
         let zone = Value::from(zone);

@@ -1,6 +1,8 @@
 //! Where several items travel: what follows from the nodes' kinds before anything is drawn.
 
+use crate::cycles::Fate;
 use crate::kinds::{is_trigger, makes_one_file};
+use crate::loops::fates;
 use crate::operations;
 use crate::workflow::{Edge, Node, Workflow};
 
@@ -21,7 +23,7 @@ fn gives(workflow: &Workflow, edge: &Edge, is_known: fn(&str) -> bool) -> Gives 
         return Gives::Several;
     };
     match node.kind.as_str() {
-        "aggregate" => Gives::One,
+        "aggregate" | "form" => Gives::One,
         "splitInBatches" => {
             match crate::loops::is_body(node, edge.output) && crate::loops::batch(node) == 1 {
                 true => Gives::One,
@@ -91,6 +93,8 @@ pub(crate) struct Flow {
     pub many: Vec<bool>,
     /// For each node, which nodes can be reached from it along main edges.
     reached: Vec<Vec<bool>>,
+    /// Nodes before which a Loop begins, since edges lead back to them.
+    heads: Vec<usize>,
     /// Whether a kind of nodes is translated.
     is_known: fn(&str) -> bool,
 }
@@ -101,10 +105,15 @@ impl Flow {
         let reached = (0..workflow.nodes.len())
             .map(|start| reached_from(&next, start))
             .collect();
+        let edges = workflow.edges.iter().zip(fates(workflow));
         Flow {
             many: of_many(workflow, is_known),
             is_known,
             reached,
+            heads: edges
+                .filter(|(_, fate)| *fate == Fate::Again)
+                .map(|(edge, _)| edge.target)
+                .collect(),
         }
     }
 
@@ -117,21 +126,45 @@ impl Flow {
     pub fn loses_pairing(&self, node: &Node) -> bool {
         let kind = node.kind.as_str();
         match kind {
-            "merge" => return node.choice(&["mode"], "append") != "append",
-            "limit" => return node.choice(&["keep"], "firstItems") != "firstItems",
+            "merge" => return !keeps_pairs(node),
             "convertToFile" | "spreadsheetFile" => return makes_one_file(node),
             "itemLists" => return node.choice(&["operation"], "splitOutItems") != "splitOutItems",
             _ => {}
         }
         matches!(
             kind,
-            "code" | "function" | "aggregate" | "summarize" | "compareDatasets" | "splitInBatches"
+            "code" | "function" | "aggregate" | "summarize" | "compareDatasets"
         ) || !((self.is_known)(kind) || operations::find(node).is_some_and(|known| !known.is_list))
+    }
+
+    /// Whether the way from one node to another enters a circle that a Loop repeats: which item came of which is not known there.
+    pub fn enters_circle(&self, from: usize, to: usize) -> bool {
+        self.heads.iter().any(|head| {
+            let is_within = from == *head || self.leads(*head, from);
+            !is_within && self.leads(from, *head) && (to == *head || self.leads(*head, to))
+        })
     }
 
     /// Whether a way leads from one node to another.
     pub fn leads(&self, from: usize, to: usize) -> bool {
         self.reached.get(from).and_then(|reached| reached.get(to)) == Some(&true)
+    }
+}
+
+/// Whether a Merge knows which item came of which: what becomes one of heddle's modes.
+fn keeps_pairs(node: &Node) -> bool {
+    let by = node.choice(
+        &["combineBy"],
+        node.choice(&["combinationMode"], "combineByFields"),
+    );
+    match node.choice(&["mode"], "append") {
+        "append" | "mergeByIndex" => true,
+        "combine" => match by {
+            "combineByPosition" | "mergeByPosition" => true,
+            "combineByFields" | "mergeByFields" => node.choice(&["joinMode"], "keepMatches") == "keepMatches",
+            _ => false,
+        },
+        _ => false,
     }
 }
 

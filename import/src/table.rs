@@ -5,10 +5,13 @@ mod code;
 mod data;
 mod files;
 mod flow;
+mod forms;
 mod http;
 mod lists;
+mod mailbox;
 mod operations;
 mod services;
+mod subscribing;
 mod text;
 mod triggers;
 mod watching;
@@ -30,10 +33,11 @@ const TABLE: &[(&str, Translate)] = &[
     ("interval", triggers::interval),
     ("executeWorkflowTrigger", triggers::call),
     ("errorTrigger", triggers::error),
-    ("emailReadImap", triggers::email),
+    ("emailReadImap", mailbox::imap),
     ("chatTrigger", triggers::chat),
     ("manualChatTrigger", triggers::chat),
-    ("formTrigger", triggers::form),
+    ("formTrigger", forms::trigger),
+    ("form", forms::page),
     ("telegramTrigger", watching::telegram),
     ("gmailTrigger", watching::gmail),
     ("googleDriveTrigger", watching::google_drive),
@@ -41,6 +45,7 @@ const TABLE: &[(&str, Translate)] = &[
     ("notionTrigger", watching::notion),
     ("githubTrigger", watching::github),
     ("shopifyTrigger", watching::shopify),
+    ("googleSheetsTrigger", watching::google_sheets),
     ("airtableTrigger", watching::airtable),
     ("microsoftOutlookTrigger", watching::outlook),
     ("wooCommerceTrigger", watching::woo_commerce),
@@ -48,6 +53,16 @@ const TABLE: &[(&str, Translate)] = &[
     ("stripeTrigger", watching::stripe),
     ("linearTrigger", watching::linear),
     ("slackTrigger", watching::slack),
+    ("bitbucketTrigger", watching::bitbucket),
+    ("jiraTrigger", watching::jira),
+    ("calendlyTrigger", watching::calendly),
+    ("clickUpTrigger", watching::click_up),
+    ("webflowTrigger", watching::webflow),
+    ("gumroadTrigger", watching::gumroad),
+    ("pipedriveTrigger", watching::pipedrive),
+    ("whatsAppTrigger", watching::whats_app),
+    ("facebookTrigger", watching::facebook),
+    ("jotFormTrigger", watching::jotform),
     ("if", flow::condition),
     ("filter", flow::filter),
     ("switch", flow::switch),
@@ -74,6 +89,7 @@ const TABLE: &[(&str, Translate)] = &[
     ("convertToFile", files::convert),
     ("extractFromFile", files::extract),
     ("spreadsheetFile", files::spreadsheet),
+    ("editImage", files::picture),
     ("code", code::code),
     ("function", code::function),
     ("functionItem", code::function_item),

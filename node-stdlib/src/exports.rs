@@ -11,12 +11,15 @@ mod calls;
 mod engine;
 mod handles;
 mod host;
+mod numbers;
+mod paths;
 mod registers;
+mod texts;
 
 use crate::failure::Failure;
 use crate::machine::Run;
 use crate::node::{Resume, Run as RunNode};
-use handles::{array, change, make, names_at, object, read, read_both, value};
+use handles::{array, change, make, object, object_of, read, read_both, value};
 use heddle_contract::abi::code;
 use heddle_contract::plan::View;
 use heddle_values::ops;
@@ -178,7 +181,7 @@ macro_rules! objects {
         $(
             #[unsafe(export_name = $export)]
             extern "C" fn $name(names: i32 $(, $item: i32)*) -> i32 {
-                object_of(names, &[$($item),*])
+                make(Value::Object(object_of(names, &[$($item),*])))
             }
         )*
     };
@@ -190,10 +193,13 @@ objects! {
     "object_4" object_4 (a b c d)
 }
 
-fn object_of(names: i32, items: &[i32]) -> i32 {
-    let properties = names_at(names).zip(items);
-    let properties = properties.map(|(name, item)| (name.to_text(), value(*item)));
-    make(Value::Object(Object::of_properties(properties)))
+#[unsafe(export_name = "object_8")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a call for an object instead of one for each property"
+)]
+extern "C" fn object_8(names: i32, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32, g: i32, h: i32) -> i32 {
+    make(Value::Object(object_of(names, &[a, b, c, d, e, f, g, h])))
 }
 
 #[unsafe(export_name = "set")]
@@ -218,33 +224,6 @@ extern "C" fn set_spread(to: i32, from: i32) {
 #[unsafe(export_name = "get")]
 extern "C" fn get(from: i32, name: i32) -> i32 {
     settled(read_both(from, name, ops::get_index))
-}
-
-#[unsafe(export_name = "path")]
-extern "C" fn path(from: i32, names: i32) -> i32 {
-    settled(read(from, |from| along(from, names)))
-}
-
-#[unsafe(export_name = "input_path")]
-extern "C" fn input_path(names: i32) -> i32 {
-    settled(with_run(|run| Some(run.with_input(|input| along(input, names)))).unwrap_or(Ok(Value::Undefined)))
-}
-
-/// What lies at a path; own properties are followed without counting references.
-fn along(from: &Value, names: i32) -> Result<Value, TypeError> {
-    let mut names = names_at(names);
-    let mut at = from;
-    for name in names.by_ref() {
-        let own = match (at, name) {
-            (Value::Object(object), Value::String(name)) => object.get_text(name),
-            _ => None,
-        };
-        match own {
-            Some(found) => at = found,
-            None => return names.try_fold(ops::get_index(at, name)?, |at, name| ops::get_index(&at, name)),
-        }
-    }
-    Ok(at.clone())
 }
 
 #[unsafe(export_name = "is_nullish")]
@@ -341,6 +320,7 @@ macro_rules! names {
 }
 names! {
     "input" input input
+    "input_list" input_list input_list
     "item" item item
     "index" index index
     "first" first first

@@ -42,6 +42,7 @@ mod report;
 mod run;
 mod scripts;
 mod settle;
+mod spread;
 
 pub use names::Caller;
 pub use outside::{EngineStep, Input, Status, TraceKind};

@@ -183,6 +183,78 @@ fn what_was_written_is_read() {
 }
 
 #[test]
+fn rows_pass_through_a_workbook_one_after_the_other() {
+    // The sheet's document has several MiB, so that it is cut within cells.
+    const ROWS: usize = 20_000;
+    let row = |row: usize| format!(r#"{{"id":{row},"name":"Lee & <{row}>","day":"2026-11-26"}}"#);
+    let rows: Vec<String> = (0..ROWS).map(row).collect();
+    let mut host = Host::default();
+    let write = r#"{"to": "xlsx", "sheet": "All", "name": "all.xlsx"}"#;
+    let list = value(&format!("[{}]", rows.join(",")));
+    let book = host.run("ConvertFile", write, list.clone()).unwrap();
+    assert!(read(r#"{"sheet": "All"}"#, host.content(&book)) == list.to_json());
+    let lines = r#"{"to": "jsonLines", "limit": 19999}"#;
+    let lines = host.run("ConvertFile", lines, book.clone()).unwrap();
+    let expected: String = rows.iter().take(ROWS - 1).map(|row| format!("{row}\n")).collect();
+    assert!(host.content(&lines) == expected.as_bytes());
+    let few = r#"{"limit": 1, "header": false, "sheet": 1}"#;
+    let few = host.run("ConvertFile", few, book).unwrap();
+    assert_eq!(few.to_json(), r#"[["id","name","day"]]"#);
+}
+
+#[test]
+fn a_sheet_is_cut_neither_in_comments_nor_in_cdata() {
+    const ROWS: usize = 8_000;
+    // Each has in it what the other begins with.
+    let tags = "<".repeat(300);
+    let text = format!("<!--{tags}");
+    let row =
+        format!("<row><!-- <![CDATA[{tags} --><c t='inlineStr'><is><t><![CDATA[{text}]]></t></is></c></row>");
+    let sheet = format!(
+        "<worksheet><sheetData>{}</sheetData></worksheet>",
+        row.repeat(ROWS)
+    );
+    let found = read(r#"{"header": false}"#, &workbook(&sheet, "<styleSheet/>"));
+    let row = format!("[\"{text}\"]");
+    assert!(
+        found == format!("[{}]", vec![row; ROWS].join(",")),
+        "{}",
+        &found[..100]
+    );
+}
+
+#[test]
+fn a_workbook_of_records_has_the_columns_of_the_first() {
+    let made = |parameters: &str, list: &str| {
+        let mut host = Host::default();
+        match host.run("ConvertFile", parameters, value(list)) {
+            Ok(book) => read(r#"{"header": false}"#, host.content(&book)),
+            Err(failure) => format!("{}: {}", failure.code, failure.message),
+        }
+    };
+    let write = r#"{"to": "xlsx"}"#;
+    assert_eq!(
+        made(write, r#"[{"a": 1, "b": 2}, {"b": 3}]"#),
+        r#"[["a","b"],[1,2],[null,3]]"#
+    );
+    assert_eq!(made(write, "[]"), "[]");
+    let other = made(write, r#"[{"a": 1}, {"b": 2}]"#);
+    assert!(
+        other.starts_with("PARAMETER: Record 1 has the field `b`"),
+        "{other}"
+    );
+    let none = made(write, "[1]");
+    assert!(
+        none.starts_with("PARAMETER: Record 0 must be an object or an array"),
+        "{none}"
+    );
+    let chosen = r#"{"to": "xlsx", "columns": ["b"], "header": false}"#;
+    assert_eq!(made(chosen, r#"[{"a": 1}, {"b": 2}]"#), "[[2]]");
+    let name = made(r#"{"to": "xlsx", "sheet": "a/b"}"#, "[]");
+    assert!(name.starts_with("PARAMETER: A sheet can't be called"), "{name}");
+}
+
+#[test]
 fn columns_are_chosen_and_sheets_have_names() {
     let input = r#"[{"a": {"b": 1, "c": ["x", {"d": true}]}, "e": {}}, {"f": 2}]"#;
     let (host, workbook) = written(r#"{"operation": "write", "flatten": true}"#, input).unwrap();

@@ -20,5 +20,7 @@ pub use error::ChannelError;
 pub use frame::{FrameError, Receiver, Sender};
 pub use layers::{Layers, Rights};
 pub use limits::Limits;
-pub use link::{DESCRIPTORS_MAX, Frame, Held, LinkLimits, LinkReceiver, LinkSender, WithDescriptors};
+pub use link::{
+    DESCRIPTORS_MAX, Frame, Held, LinkLimits, LinkReceiver, LinkSender, LinkWaiter, WithDescriptors,
+};
 pub use worker::{End, Process, Worker, WorkerCommand, WorkerError, WorkerProgram, processor_time};

@@ -298,42 +298,58 @@ impl LinkReceiver {
 
     /// Waits for more. `false`: the other side has closed its end. The future may be dropped and the call repeated.
     pub async fn fill(&mut self) -> io::Result<bool> {
+        let waiter = self.waiter();
+        loop {
+            waiter.readable().await?;
+            if let Some(is_open) = self.fill_ready()? {
+                return Ok(is_open);
+            }
+        }
+    }
+
+    /// What waits for more while others may have the receiver.
+    pub fn waiter(&self) -> LinkWaiter {
+        LinkWaiter(self.shared.clone())
+    }
+
+    /// Takes what has come, once [`LinkWaiter::readable`] has said that there is something. `Some(false)`: the other side has
+    /// closed its end; `None`: somebody else has taken it.
+    pub fn fill_ready(&mut self) -> io::Result<Option<bool>> {
+        self.make_room();
+        let shared = self.shared.clone();
+        let mut read = None;
+        let tried = shared.stream.try_io(Interest::READABLE, || {
+            let bytes = *read.insert(self.read()?);
+            // Less than there was room for: there is no more, so nobody needs to ask again.
+            let is_all = bytes < READ_BYTES && !self.stopped_early;
+            if bytes > 0 && is_all {
+                Err(io::ErrorKind::WouldBlock.into())
+            } else {
+                Ok(())
+            }
+        });
+        match (read, tried) {
+            (Some(bytes), _) => Ok(Some(bytes > 0)),
+            (None, Ok(())) => Ok(None),
+            (None, Err(error)) => not_now(error),
+        }
+    }
+
+    /// The same without having waited: `None` is as well that nothing has come.
+    pub fn fill_now(&mut self) -> io::Result<Option<bool>> {
+        self.make_room();
+        match self.read() {
+            Ok(bytes) => Ok(Some(bytes > 0)),
+            Err(error) => not_now(error),
+        }
+    }
+
+    /// Forgets what has been taken.
+    fn make_room(&mut self) {
         self.pending.drain(..self.taken);
         self.taken = 0;
         if self.pending.is_empty() && self.pending.capacity() > KEPT_BYTES_MAX {
             self.pending = Vec::new();
-        }
-        let shared = self.shared.clone();
-        loop {
-            tokio::select! {
-                ready = shared.stream.readable() => {
-                    ready?;
-                    let mut read = None;
-                    let tried = shared.stream.try_io(Interest::READABLE, || {
-                        let bytes = *read.insert(self.read()?);
-                        // Less than there was room for: there is no more, so nobody needs to ask again.
-                        let is_all = bytes < READ_BYTES && !self.stopped_early;
-                        if bytes > 0 && is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
-                    });
-                    match (read, tried) {
-                        (Some(bytes), _) => return Ok(bytes > 0),
-                        (None, Ok(())) => {}
-                        (None, Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {}
-                        (None, Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                        (None, Err(error)) => return Err(error),
-                    }
-                }
-                ready = writable(&shared) => {
-                    ready?;
-                    let flushed = shared
-                        .stream
-                        .try_io(Interest::WRITABLE, || shared.queue().flush(shared.stream.as_fd()));
-                    match flushed {
-                        Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                        _ => {}
-                    }
-                }
-            }
         }
     }
 
@@ -360,6 +376,40 @@ impl LinkReceiver {
         self.pending
             .extend_from_slice(self.buffer.get(..bytes).unwrap_or_default());
         Ok(bytes)
+    }
+}
+
+/// Waits for what a receiver can take, and sends what [`LinkSender`] could not at once.
+#[derive(Clone, Debug)]
+pub struct LinkWaiter(Arc<Shared>);
+
+impl LinkWaiter {
+    /// Waits until there may be more. The future may be dropped and the call repeated.
+    pub async fn readable(&self) -> io::Result<()> {
+        let shared = &*self.0;
+        loop {
+            tokio::select! {
+                ready = shared.stream.readable() => return ready,
+                ready = writable(shared) => {
+                    ready?;
+                    let flushed = shared
+                        .stream
+                        .try_io(Interest::WRITABLE, || shared.queue().flush(shared.stream.as_fd()));
+                    match flushed {
+                        Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Nothing, if the system only has nothing at the moment.
+fn not_now<T>(error: io::Error) -> io::Result<Option<T>> {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+        _ => Err(error),
     }
 }
 

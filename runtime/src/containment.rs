@@ -1,4 +1,4 @@
-//! Runs that must not reach outside: which effects would, and how such a run ends.
+//! Runs that must not reach outside, or not use secrets: which effects would, and how such a run ends.
 
 use heddle_catalogue::{Reach, reach};
 use heddle_contract::manifest::Manifest;
@@ -30,10 +30,28 @@ pub fn is_outside(manifest: &Manifest, kind: &str, request: Option<&str>) -> boo
 
 /// Ends the run before the effect begins.
 pub fn stop(kind: &str, node_id: Option<&str>) -> Stop {
-    let node = node_id.map_or_else(|| "A node".to_owned(), |id| format!("The node `{id}`"));
     Stop::new(
         NOT_PINNED,
-        format!("{node} would reach outside (effect `{kind}`), which this run may not do"),
+        format!(
+            "{} would reach outside (effect `{kind}`), which this run may not do",
+            node(node_id)
+        ),
         "Pin the node's output; tests on a server can also set `allowEffects`.",
     )
+}
+
+/// The same where it would use a secret that the run must not have: a signature can be as good as the key.
+pub fn stop_at_secret(kind: &str, node_id: Option<&str>) -> Stop {
+    Stop::new(
+        NOT_PINNED,
+        format!(
+            "{} would use a secret (effect `{kind}`) of an environment that gives its secrets to approved versions only",
+            node(node_id)
+        ),
+        "Pin the node's output, or give the test another environment.",
+    )
+}
+
+fn node(node_id: Option<&str>) -> String {
+    node_id.map_or_else(|| "A node".to_owned(), |id| format!("The node `{id}`"))
 }

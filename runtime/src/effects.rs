@@ -39,7 +39,7 @@ pub use chat::Chat;
 pub use component::{Component, Senders};
 pub use connectors::Connectors;
 pub use digest::{Hash, Hmac};
-pub use effect::AnyEffect;
+pub use effect::{AnyEffect, Reveals};
 pub use file::File;
 pub use file_piece::FilePiece;
 pub use handles::{Bounds, Clock, Egress, Parking, Signals};
@@ -50,6 +50,7 @@ pub use mail::{
     KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, answered as mail_answered, serve as serve_mail,
 };
 pub use needs::Handles;
+pub(crate) use peer::reach;
 pub use progress::{EffectFuture, EffectResult, OnWait, Park, Progress, result_from_json, result_to_json};
 pub use registry::Registry;
 pub use run::{Prepared, RunEffects, TRACE_TARGET, Unsaved};

@@ -5,16 +5,19 @@
 //! registries for IPv4 and IPv6.
 
 mod client;
+mod lookups;
 mod meter;
 mod relay;
 mod resolve;
 mod tcp;
+mod tls;
 
 pub use client::{GuardError, GuardedHttp};
 pub(crate) use meter::{Meter, Metered};
 pub(crate) use relay::relay;
 pub(crate) use resolve::ResolveError;
 pub(crate) use tcp::{DialError, dial};
+pub(crate) use tls::{TlsError, tls_connector};
 
 use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

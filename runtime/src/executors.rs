@@ -5,6 +5,7 @@
 
 mod given;
 mod idle;
+mod look;
 mod process;
 mod run;
 mod start;
@@ -18,9 +19,10 @@ use crate::outcome::Outcome;
 use crate::run_host::Begun;
 use crate::sealed::SealedProgram;
 use heddle_contract::abi::code;
-use heddle_processes::{LinkReceiver, Process, WorkerError};
+use heddle_processes::{Process, WorkerError};
 use heddle_sandbox::RunError;
 use heddle_sandbox::clock::monotonic;
+use look::Looks;
 use metrics::counter;
 use process::{Executor, RemoteRun};
 use std::collections::HashMap;
@@ -54,6 +56,7 @@ pub struct Executors {
     of_tenants: HashMap<u128, Arc<[Arc<Standing>]>>,
     keepers: Vec<AbortHandle>,
     alone: Arc<Semaphore>,
+    looks: Looks,
     /// Changes when an executor is there that was not.
     changes: watch::Sender<u64>,
 }
@@ -125,6 +128,7 @@ impl Executors {
             shared,
             of_tenants,
             alone: Arc::new(Semaphore::new(ALONE_MAX)),
+            looks: Looks::new(),
             changes,
         }
     }
@@ -139,6 +143,7 @@ impl Executors {
         company: Company,
     ) -> Result<Outcome, Interrupted> {
         let bytes_max = self.setting.code_bytes_max;
+        let under_way = self.looks.begin();
         let (remote, _alone) = match company {
             Company::Any => (self.give(program, &begun, slot, io).await, None),
             Company::None => match self.alone().await {
@@ -153,7 +158,10 @@ impl Executors {
             },
         };
         match remote {
-            Some(remote) => run::execute(remote, begun, io).await,
+            Some(remote) => {
+                under_way.look(&remote);
+                run::execute(remote, begun, io).await
+            }
             None => Ok(ending::refused(not_started(), begun.ending.started)),
         }
     }
@@ -238,10 +246,10 @@ impl Executors {
         let (sender, started) = tokio::sync::oneshot::channel();
         let keeper = self.runtime.spawn(async move {
             match start(&setting).await {
-                Ok((executor, receiver, process)) => {
+                Ok((executor, process)) => {
                     // Whoever wanted it may have gone.
                     let _ = sender.send(Ok(executor.clone()));
-                    ended(&executor.listen(receiver, process).await);
+                    ended(&executor.listen(process).await);
                 }
                 Err(error) => drop(sender.send(Err(error))),
             }
@@ -289,10 +297,10 @@ async fn keep(setting: Arc<Setting>, place: Arc<Standing>, changes: watch::Sende
     loop {
         let began = monotonic();
         match start(&setting).await {
-            Ok((executor, receiver, process)) => {
+            Ok((executor, process)) => {
                 *place.locked() = Some(executor.clone());
                 changes.send_modify(|changes| *changes = changes.wrapping_add(1));
-                let error = executor.listen(receiver, process).await;
+                let error = executor.listen(process).await;
                 *place.locked() = None;
                 ended(&error);
             }
@@ -318,7 +326,7 @@ fn ended(error: &WorkerError) {
     }
 }
 
-async fn start(setting: &Setting) -> Result<(Arc<Executor>, LinkReceiver, Process), WorkerError> {
+async fn start(setting: &Setting) -> Result<(Arc<Executor>, Process), WorkerError> {
     let started = tokio::time::timeout(START_MAX, Executor::start(setting)).await;
     let started = started.unwrap_or(Err(WorkerError::TimedOut(START_MAX)))?;
     tokio::spawn(idle::watch(Arc::downgrade(&started.0)));

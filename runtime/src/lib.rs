@@ -22,6 +22,7 @@ mod hosts;
 mod journal;
 pub mod key_values;
 mod machine;
+mod mailbox;
 mod outcome;
 mod outside;
 mod plan;
@@ -58,9 +59,10 @@ pub use heddle_processes::WorkerProgram;
 pub mod masking {
     pub use crate::secrets::{MASK, Vault};
 }
-/// What connector processes answer, and what is done with keys of strangers, for those who test that anything may come.
+/// What connector processes and servers of mailboxes answer, and what is done with keys of strangers, for those who test that anything may come.
 pub mod foreign {
     pub use crate::effects::{mail_answered, sign_or_verify, sql_answered};
+    pub use crate::mailbox::converse as mailbox_said;
 }
 /// What executor processes say, for those who test that anything may be said.
 pub mod executor_protocol {
@@ -72,6 +74,7 @@ pub use heddle_sandbox::{
     Tier, TraceEntry, answer_headers,
 };
 pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, execution_of};
+pub use mailbox::{AboutMessage, Afterwards, ListedMessage, MailboxAccess, Numbering, OpenMailbox};
 pub use outcome::{Outcome, Status, Usage};
 pub use plan::Plan;
 pub use probe::{Probe, ProbeWay, Probed};

@@ -38,6 +38,8 @@ pub enum ProbeWay {
     Sql,
     /// A login, and no message.
     Smtp,
+    /// A login at a server of mailboxes, which is no effect.
+    Mailbox,
 }
 
 /// How it went.
@@ -96,6 +98,6 @@ fn asked(way: &ProbeWay) -> (&'static str, Value) {
             "sql",
             json!({"connection": NAME, "query": "select 1", "maxRows": 1}),
         ),
-        ProbeWay::Smtp => ("mail", json!({"connection": NAME, "onlyLogIn": true})),
+        ProbeWay::Smtp | ProbeWay::Mailbox => ("mail", json!({"connection": NAME, "onlyLogIn": true})),
     }
 }

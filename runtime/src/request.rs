@@ -50,6 +50,9 @@ pub struct RunRequest {
     pub on_wait: Option<OnWait>,
     /// Whether it ends at the first effect that [`reaches_outside`](crate::reaches_outside), before that begins.
     pub is_contained: bool,
+    /// Whether it ends at the first effect that would make something of a secret, as a signature, which it is not to have. Nor is it
+    /// given any then.
+    pub withholds_secrets: bool,
     /// Whom its memory counts towards, as a number: runs of one owner together always leave memory for those of others.
     /// `None`: only towards that of all runs.
     pub owner: Option<u128>,
@@ -81,6 +84,7 @@ impl RunRequest {
             watcher: None,
             on_wait: None,
             is_contained: false,
+            withholds_secrets: false,
             owner: None,
             tenant: None,
             limits: Limits::default(),

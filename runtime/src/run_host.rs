@@ -8,7 +8,7 @@ use crate::containment;
 use crate::context::{CallbackFacts, Context, RunFacts, iso_time};
 use crate::effects::{
     self, AnyEffect, Bounds, Clock, Component, Handles, Http, OpenSinks, Parking, Prepared, Registry,
-    RunEffects, Senders, Signals, Unsaved,
+    Reveals, RunEffects, Senders, Signals, Unsaved,
 };
 use crate::entropy::nonce;
 use crate::files::Files;
@@ -18,7 +18,7 @@ use crate::program::Program;
 use crate::replay::{self, Replay, Wanted, digest};
 use crate::request::RunRequest;
 use crate::response_stream::ResponseStream;
-use crate::secrets::Vault;
+use crate::secrets::{Vault, looks_like_a_reference};
 use crate::watch::{self, Watching};
 use heddle_catalogue::Start;
 use heddle_contract::abi::code;
@@ -98,6 +98,7 @@ pub struct RunHost {
     run_id: String,
     attempt: u32,
     is_contained: bool,
+    withholds_secrets: bool,
     deadline: Instant,
     /// If the program has components.
     senders: Option<Arc<Senders>>,
@@ -158,6 +159,7 @@ pub fn begin(
         run_id: request.run_id,
         attempt: request.attempt,
         is_contained: request.is_contained,
+        withholds_secrets: request.withholds_secrets,
         deadline: started.checked_add(limits.deadline).unwrap_or(started),
         senders: senders.clone(),
         services: services.clone(),
@@ -287,6 +289,10 @@ impl EffectHost for RunHost {
             let id = node_id(&self.manifest, node);
             return Err(containment::stop(&asked.kind, id.as_deref()));
         }
+        if self.withholds_secrets && self.uses_secret(&asked) {
+            let id = node_id(&self.manifest, node);
+            return Err(containment::stop_at_secret(&asked.kind, id.as_deref()));
+        }
         let span = self
             .effects
             .span(&asked.kind, || node_id(&self.manifest, node).unwrap_or_default());
@@ -386,6 +392,13 @@ impl RunHost {
             request,
             handles: Box::new(self.handles(key)),
         })
+    }
+
+    /// Whether an effect would make something of a secret's value.
+    fn uses_secret(&self, asked: &Asked) -> bool {
+        let effect = self.services.effects.get(&asked.kind);
+        effect.is_some_and(|effect| effect.reveals() != Reveals::Nothing)
+            && asked.request.as_deref().is_some_and(looks_like_a_reference)
     }
 
     /// The call of a component that a request asks for.

@@ -7,9 +7,10 @@ use crate::ending;
 use crate::executors::{self, Company, Executors, Interrupted};
 use crate::fetch::{self, Fetch, Fetched};
 use crate::machine::half_of_memory;
+use crate::mailbox::{self, MailboxAccess, OpenMailbox};
 use crate::outcome::Outcome;
 use crate::plan::{self, Assembled, Plan, Shelf};
-use crate::probe::{self, Probe, Probed};
+use crate::probe::{self, Probe, ProbeWay, Probed};
 use crate::program::{Form, GrantedNames, Loaded, Program, exports_of};
 use crate::program_error::{CompileError, ManifestError, ProgramError};
 use crate::programs::Programs;
@@ -355,7 +356,16 @@ impl Runtime {
 
     /// Tries a connection, outside of any run.
     pub async fn probe(&self, probe: Probe) -> Result<Probed, EffectError> {
+        if probe.way == ProbeWay::Mailbox {
+            mailbox::log_in(&self.0.config.egress, probe.connection, probe.time_max).await?;
+            return Ok(Probed { http_status: None });
+        }
         probe::probe(&self.0.services, probe).await
+    }
+
+    /// Opens a mailbox for a pattern, outside of its runs.
+    pub async fn open_mailbox(&self, access: MailboxAccess) -> Result<OpenMailbox, EffectError> {
+        mailbox::open(&self.0.config.egress, access).await
     }
 
     /// Sends a request for a pattern, outside of its runs.

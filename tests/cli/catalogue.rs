@@ -85,6 +85,7 @@ fn pattern_around(node_type: &NodeType, parameters: Value, input: &Value, expect
                 let name = input["name"].as_str().unwrap();
                 let content = match name {
                     "logo.gif" => STANDARD.encode(b"GIF89a\x78\0\x3c\0\0\0\0;"),
+                    "photo.png" => STANDARD.encode(include_bytes!("photo.png")),
                     "letter.pdf" => STANDARD.encode(include_bytes!("letter.pdf")),
                     _ => STANDARD.encode(include_bytes!("orders.xlsx")),
                 };

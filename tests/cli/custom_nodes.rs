@@ -130,6 +130,9 @@ fn a_hostile_component_fails_its_node_and_the_run_goes_on() {
             "--json",
             "--definitions",
             "definitions.json",
+            // So that a slow machine comes to its end before the component's time is over.
+            "--fuel",
+            "100M",
         ]);
         ended.assert_code(0);
         assert_eq!(ended.json()["output"]["error"]["code"], code, "{ended:#?}");

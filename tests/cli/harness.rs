@@ -57,6 +57,8 @@ impl Place {
     pub fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
         command.args(arguments).current_dir(self.dir.path()).env_clear();
+        // Where tests/coverage/run has what was executed counted.
+        command.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
         command.env(
             "HEDDLE_CACHE_DIR",
             Path::new(env!("CARGO_TARGET_TMPDIR")).join("heddle-cache"),

@@ -269,7 +269,7 @@ fn failures_are_caught_and_what_is_unknown_is_a_stub() {
         (
             "kept",
             "function",
-            json!({"name": "Kept", "func": "flow.set('a', 1); return msg;"}),
+            json!({"name": "Kept", "func": "setTimeout(() => node.send(msg), 10);"}),
             &[&[]],
         ),
         ("press", "ui_button", json!({"name": "Press"}), &[&["kept"]]),
@@ -290,4 +290,177 @@ fn failures_are_caught_and_what_is_unknown_is_a_stub() {
         .assert_code(1);
     place.file("flows.json", "[]");
     place.run(&["import", "node-red", "flows.json"]).assert_code(3);
+}
+
+#[test]
+fn jsonata_computes_and_chooses() {
+    let values = [
+        ("payload.t * 1.8 + 32", json!(68)),
+        ("$sum(payload.items.price)", json!(3.5)),
+        ("payload.items[-1].price", json!(2.5)),
+        ("payload.items[0]", json!({"price": 1})),
+        ("payload.items.price", json!([1, 2.5])),
+        ("topic & '/' & payload.t", json!("t/20")),
+        (
+            "payload.t > 10 and topic in ['t', 'u'] ? 'yes' : 'no'",
+            json!("yes"),
+        ),
+        (
+            "{'name': $uppercase(topic), 'none': payload.nothing}",
+            json!({"name": "T"}),
+        ),
+        ("[1, payload.items.price, [2]]", json!([1, 1, 2.5, [2]])),
+        ("$round($number('2.5')) = 2", json!(true)),
+        ("$substringAfter('a-b', '-') & $count(payload.items)", json!("b2")),
+        ("payload.nothing + 1", Value::Null),
+        ("payload.nothing != 1", json!(false)),
+        ("-payload.t /* cold */ - 1", json!(-21)),
+        ("$not($exists(payload.`no such`))", json!(true)),
+    ];
+    let rules: Vec<Value> = values
+        .iter()
+        .enumerate()
+        .map(|(place, (source, _))| {
+            json!({"t": "set", "p": format!("r{place}"), "pt": "msg", "to": source, "tot": "jsonata"})
+        })
+        .collect();
+    let choose = json!([{"t": "eq", "v": "payload.t + 0", "vt": "jsonata"}, {"t": "jsonata_exp", "v": "payload.t < 5", "vt": "jsonata"}, {"t": "else"}]);
+    let given = json!({"t": 20, "items": [{"price": 1}, {"price": 2.5}]});
+    let flow = tab(&[
+        ("start", "inject", inject(&given), &[&["change"]]),
+        (
+            "change",
+            "change",
+            json!({"name": "Change", "rules": rules}),
+            &[&["switch"]],
+        ),
+        (
+            "switch",
+            "switch",
+            json!({"name": "Switch", "property": "payload.t", "propertyType": "msg", "rules": choose, "checkall": "true"}),
+            &[&["same"], &["never"], &["never"]],
+        ),
+        ("same", "debug", json!({"name": "Same", "complete": "true"}), &[]),
+        ("never", "debug", json!({"name": "Never"}), &[]),
+    ]);
+    let (ended, report) = run(&flow, &Value::Null);
+    let told = lines(&ended);
+    assert_eq!((told.len(), told[0].0.as_str()), (1, "same"), "{ended:#}");
+    let message: Value = serde_json::from_str(&told[0].1).unwrap();
+    for (place, (source, value)) in values.iter().enumerate() {
+        let given = message.get(format!("r{place}")).unwrap_or(&Value::Null);
+        assert_eq!(given, value, "{source}");
+    }
+    assert_eq!(report["summary"]["stub"], 0, "{report:#}");
+    let other = json!({"name": "Change", "rules": [{"t": "set", "p": "a", "to": "$map(payload, function($v) {$v})", "tot": "jsonata"}]});
+    let (_, report) = run(
+        &tab(&[
+            ("start", "inject", inject(&given), &[]),
+            ("other", "change", other, &[]),
+        ]),
+        &Value::Null,
+    );
+    assert!(report.to_string().contains("`$map`"), "{report:#}");
+}
+
+#[test]
+fn what_links_call_returns_to_the_caller() {
+    let called = |name: &str| json!({"name": name, "links": ["in"], "linkType": "static"});
+    let appended = |name: &str, text: &str| json!({"name": name, "func": format!("msg.payload += '{text}'; return msg;"), "outputs": 1});
+    let flow = tab(&[
+        ("start", "inject", inject(&json!("x")), &[&["one", "two"]]),
+        ("one", "link call", called("One"), &[&["first"]]),
+        ("two", "link call", called("Two"), &[&["second"]]),
+        ("first", "debug", json!({"name": "First"}), &[]),
+        ("second", "debug", json!({"name": "Second"}), &[]),
+        ("in", "link in", json!({"name": "In", "links": []}), &[&["outer"]]),
+        ("outer", "function", appended("Outer", "a"), &[&["inner"]]),
+        (
+            "inner",
+            "link call",
+            json!({"name": "Inner", "links": ["in2"], "linkType": "static"}),
+            &[&["out"]],
+        ),
+        (
+            "out",
+            "link out",
+            json!({"name": "Out", "mode": "return", "links": []}),
+            &[],
+        ),
+        (
+            "in2",
+            "link in",
+            json!({"name": "In 2", "links": []}),
+            &[&["most"]],
+        ),
+        ("most", "function", appended("Most", "b"), &[&["out2"]]),
+        (
+            "out2",
+            "link out",
+            json!({"name": "Out 2", "mode": "return", "links": []}),
+            &[],
+        ),
+        (
+            "again",
+            "link in",
+            json!({"name": "Again", "links": []}),
+            &[&["self"]],
+        ),
+        (
+            "self",
+            "link call",
+            json!({"name": "Self", "links": ["again"], "linkType": "static"}),
+            &[],
+        ),
+    ]);
+    let (ended, report) = run(&flow, &Value::Null);
+    assert_eq!(
+        lines(&ended),
+        [line("first", "xab"), line("second", "xab")],
+        "{ended:#}"
+    );
+    assert_eq!(report["summary"]["stub"], 1, "what calls itself: {report:#}");
+}
+
+#[test]
+fn contexts_are_kept_by_key_value() {
+    let counted = "const n = (flow.get('count') || 0) + 1;\nflow.set('count', n);\nmsg.payload = n + (global.get('more') ?? 10);\nreturn [msg, null];";
+    let flow = tab(&[
+        ("start", "inject", inject(&json!(1)), &[&["count"]]),
+        (
+            "count",
+            "function",
+            json!({"name": "Count", "func": counted, "outputs": 2}),
+            &[&["change"], &["never"]],
+        ),
+        (
+            "change",
+            "change",
+            json!({"name": "Change", "rules": [
+                {"t": "set", "p": "last", "pt": "flow", "to": "payload", "tot": "msg"},
+                {"t": "set", "p": "payload", "pt": "msg", "to": "last", "tot": "flow"},
+            ]}),
+            &[&["switch"]],
+        ),
+        (
+            "switch",
+            "switch",
+            json!({"name": "Switch", "property": "count", "propertyType": "flow", "rules": [{"t": "null"}, {"t": "else"}]}),
+            &[&["never"], &["told"]],
+        ),
+        ("told", "debug", json!({"name": "Told"}), &[]),
+        ("never", "debug", json!({"name": "Never"}), &[]),
+        (
+            "other",
+            "function",
+            json!({"name": "Other", "func": "flow.get(msg.topic); return msg;"}),
+            &[&[]],
+        ),
+    ]);
+    let (ended, report) = run(&flow, &Value::Null);
+    assert_eq!(lines(&ended), [line("told", "11")], "{ended:#}");
+    let items = report["items"].as_array().unwrap();
+    let kept: Vec<&Value> = items.iter().filter(|item| item["code"] == "context").collect();
+    assert_eq!(kept.len(), 3, "{report:#}");
+    assert_eq!(report["summary"]["stub"], 1, "{report:#}");
 }

@@ -18,6 +18,11 @@ fn imported(place: &Place, document: &Value, flags: &[&str]) -> Value {
     place.run(&arguments).assert_code(0).json()
 }
 
+/// The connection for the document's title at a server.
+fn named(server: &Server) -> String {
+    format!("pet-store@http://{}", server.address())
+}
+
 /// Runs a node of a definition with an input.
 fn run(place: &Place, node_type: &str, input: &Value, server: &Server) -> Ended {
     let pattern = json!({
@@ -28,9 +33,10 @@ fn run(place: &Place, node_type: &str, input: &Value, server: &Server) -> Ended 
     });
     place.file("pattern.json", pattern.to_string());
     place.file("event.json", input.to_string());
+    let connection = named(server);
     place.file(
         "connections.json",
-        json!({"pet-store": {"apiKey": "s3cret"}}).to_string(),
+        json!({connection: {"apiKey": "s3cret"}}).to_string(),
     );
     let allowed = server.address();
     let arguments = [
@@ -83,7 +89,7 @@ fn an_operation_is_sent_as_the_document_describes_it() {
     let report = &told["report"];
     assert_eq!(
         report["connections"],
-        json!([{"name": "pet-store", "scheme": "key", "fields": {"apiKey": null}}])
+        json!([{"name": named(&server), "scheme": "key", "fields": {"apiKey": null}}])
     );
     assert_eq!(
         report["operations"][0]["fields"][3]["name"], "pet-id",
@@ -197,6 +203,30 @@ fn operations_are_chosen_by_id_and_tag_and_listed() {
 }
 
 #[test]
+fn a_document_in_yaml_is_read_as_its_json() {
+    let place = Place::new();
+    let yaml = "openapi: 3.1.0\ninfo: {title: Pet Store, version: 1}\nservers: [{url: https://api.example.com}]\n\
+        x-common: &common\n  responses:\n    200: &ok {description: It}\n    404: *ok\n\
+        paths:\n  /pets/{id}:\n    get:\n      <<: *common\n      operationId: getPet\n      parameters:\n\
+        \x20       - {name: id, in: path, required: true, description: \"yes\", schema: {type: string}}\n";
+    let responses = json!({"200": {"description": "It"}, "404": {"description": "It"}});
+    let mut json = document(
+        "/pets/{id}",
+        json!({"get": {"operationId": "getPet", "responses": responses, "parameters": [
+            {"name": "id", "in": "path", "required": true, "description": "yes", "schema": {"type": "string"}},
+        ]}}),
+    );
+    json["servers"] = json!([{"url": "https://api.example.com"}]);
+    let report = imported(&place, &json, &[])["report"].clone();
+    let definitions = fs::read_to_string(place.path("nodes.json")).unwrap();
+    place.file("api.yaml", yaml);
+    let import = ["import", "openapi", "api.yaml", "-o", "nodes.json", "--json"];
+    let told = place.run(&import).assert_code(0).json();
+    assert_eq!(told["report"], report);
+    assert_eq!(fs::read_to_string(place.path("nodes.json")).unwrap(), definitions);
+}
+
+#[test]
 fn what_cannot_be_sent_is_left_out_and_said() {
     let place = Place::new();
     let circle = json!({"$ref": "#/components/parameters/B"});
@@ -221,7 +251,11 @@ fn what_cannot_be_sent_is_left_out_and_said() {
         .assert_code(1);
 
     for (text, says) in [
-        ("openapi: 3.0.0\npaths: {}\n", "yq -o=json"),
+        ("openapi: 3.0.0\npaths: {}\n", "no operations"),
+        (
+            "openapi: 3.0.0\npaths: {}\npaths: {}\n",
+            "line 3, column 1: the key `paths` is used twice",
+        ),
         (r#"{"swagger": "2.0", "paths": {}}"#, "Swagger 2.0"),
         (r#"{"openapi": "3.0.0"}"#, "no operations"),
         (r#"{"nodes": []}"#, "no OpenAPI document"),

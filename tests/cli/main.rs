@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod bad_input;
+mod beside_n8n;
 mod catalogue;
 mod commands;
 mod custom_nodes;

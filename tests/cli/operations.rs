@@ -18,8 +18,8 @@ fn operations() -> Vec<(&'static NodeType, &'static Operation)> {
 /// What has arrived, by the first part of the path.
 type Arrived = Arc<Mutex<HashMap<String, Vec<Value>>>>;
 
-/// Answers `/<name>/…` with the answer of this name.
-fn serve(answers: HashMap<String, Value>) -> (String, Arrived) {
+/// Answers `/<name>/…` with the answers of this name, one after the other; the last one again.
+fn serve(answers: HashMap<String, Vec<Value>>) -> (String, Arrived) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (arrived, answers) = (Arrived::default(), Arc::new(answers));
@@ -33,7 +33,7 @@ fn serve(answers: HashMap<String, Value>) -> (String, Arrived) {
     (address, arrived)
 }
 
-fn answer(mut connection: TcpStream, answers: &HashMap<String, Value>, arrived: &Arrived) {
+fn answer(mut connection: TcpStream, answers: &HashMap<String, Vec<Value>>, arrived: &Arrived) {
     let mut reader = BufReader::new(connection.try_clone().unwrap());
     let (mut first, mut line) = (String::new(), String::new());
     let mut headers = Map::new();
@@ -58,13 +58,15 @@ fn answer(mut connection: TcpStream, answers: &HashMap<String, Value>, arrived: 
         .unwrap_or_default();
     let mut request = json!({"method": method, "path": format!("/{rest}"), "body": shape(&body, kind)});
     request["headers"] = Value::Object(headers);
-    arrived
-        .lock()
-        .unwrap()
-        .entry(name.to_owned())
-        .or_default()
-        .push(request);
-    let (kind, text) = match answers.get(name) {
+    let number = {
+        let mut arrived = arrived.lock().unwrap();
+        let before = arrived.entry(name.to_owned()).or_default();
+        before.push(request);
+        before.len() - 1
+    };
+    let answers = answers.get(name);
+    let answer = answers.and_then(|answers| answers.get(number).or(answers.last()));
+    let (kind, text) = match answer {
         Some(Value::String(text)) => ("text/plain", text.clone()),
         other => (
             "application/json",
@@ -168,11 +170,48 @@ fn what_is_wrong_with_a_file_is_said_of_each_place() {
 }
 
 #[test]
+fn what_is_wrong_with_a_subscription_is_said() {
+    let file = json!({"service": "S", "icon": "globe", "connection": "a key.", "triggers": [{
+        "type": "OnS", "title": "on it", "description": "Starts.", "reference": "https://s.example", "setup": "Nothing.",
+        "parameters": [{"name": "shop", "description": "A shop."}], "webhook": {"scheme": "github"},
+        "subscription": {
+            "baseUrl": "http://s.example", "needs": ["other"],
+            "find": {"url": "hooks/{{ $input.shop }}", "lists": "a"},
+            "create": {"url": "/hooks", "body": {"to": "{{ $webhook.url }}", "as": "{{ $webhook.token }}"}},
+            "renew": {"url": "/hooks/{{ $webhook.id }}"},
+        },
+        "example": {"parameters": {}, "request": {}, "event": {}},
+    }]});
+    let problems = read_service(&file.to_string()).unwrap_err().join("\n");
+    for said in [
+        "OnS.subscription: `needs` must be a list of parameters",
+        "OnS.subscription: `baseUrl` must begin with https://",
+        "OnS.subscription.find: `lists` is unknown",
+        "OnS.subscription.find: `url` must be a path",
+        "`create` and `remove` must be there",
+        "`create` must tell `$webhook.secret`",
+        "`find` and `create` must have the `id` that is used",
+        "`find` must have `address`",
+        "`renew` and `expires`",
+        "expressions here can be nothing but",
+        "`example.subscription` must be there",
+    ] {
+        assert!(problems.contains(said), "{said} in\n{problems}");
+    }
+}
+
+#[test]
 fn operations_send_what_is_recorded() {
     let operations = operations();
-    let answers = operations
-        .iter()
-        .map(|(it, operation)| (it.name.to_owned(), operation.recorded.response.clone()));
+    let answers = operations.iter().map(|(it, operation)| {
+        let found = operation
+            .recorded
+            .find
+            .iter()
+            .map(|(_, response)| response.clone());
+        let answers = found.chain([operation.recorded.response.clone()]);
+        (it.name.to_owned(), answers.collect())
+    });
     let (address, arrived) = serve(answers.collect());
     let mut connections = Map::new();
     let mut nodes = Vec::new();
@@ -198,9 +237,15 @@ fn operations_send_what_is_recorded() {
     let mut wrong = Vec::new();
     for (it, operation) in &operations {
         let requests = arrived.get(it.name).map_or(&[][..], Vec::as_slice);
-        let mut problems = match requests {
-            [request] => differences(operation, request),
-            other => vec![format!("{} requests", other.len())],
+        let recorded = &operation.recorded;
+        let mut problems = match (requests, &recorded.find) {
+            ([request], None) => differences(operation, &recorded.request, request),
+            ([first, second], Some((find, _))) => [
+                differences(operation, find, first),
+                differences(operation, &recorded.request, second),
+            ]
+            .concat(),
+            (other, _) => vec![format!("{} requests", other.len())],
         };
         let given = &output[it.name];
         if !gives(operation, given) {
@@ -215,8 +260,7 @@ fn operations_send_what_is_recorded() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn differences(operation: &Operation, request: &Value) -> Vec<String> {
-    let recorded = &operation.recorded.request;
+fn differences(operation: &Operation, recorded: &Value, request: &Value) -> Vec<String> {
     let base = operation
         .request
         .get("baseUrl")
@@ -264,7 +308,7 @@ fn gives(operation: &Operation, given: &Value) -> bool {
 #[test]
 fn what_a_service_refuses_fails_and_parts_of_a_path_stay_parts() {
     let refusal = json!({"ok": false, "error": "channel_not_found"});
-    let (address, arrived) = serve(HashMap::from([("slack".to_owned(), refusal)]));
+    let (address, arrived) = serve(HashMap::from([("slack".to_owned(), vec![refusal])]));
     let fields = json!({"apiKey": "k3y", "baseUrl": format!("http://{address}/slack")});
     let message = json!({"connection": "slack", "channel": "C1", "text": "Hi"});
     let pages = json!({"connection": "slack", "channel": "C1"});
@@ -286,6 +330,139 @@ fn what_a_service_refuses_fails_and_parts_of_a_path_stay_parts() {
     );
     assert_eq!(output["climbing"]["error"]["code"], "PARAMETER", "{output:#}");
     assert_eq!(arrived.lock().unwrap()["slack"].len(), 2);
+}
+
+#[test]
+fn a_row_is_found_before_it_is_written() {
+    let rows = json!({"values": [["id", "total"], [7, 1]]});
+    let written = json!({"updatedRange": "S!A2:B2"});
+    let added = json!({"updates": {"updatedRange": "S!A3:B3"}});
+    let refusal = json!({"values": [["number"]]});
+    let answers = [
+        ("each", vec![rows.clone(), added, rows.clone(), written]),
+        ("missing", vec![rows, json!({"range": "S!A1"})]),
+        (
+            "numbered",
+            vec![
+                json!({"valueRanges": [{"valueRange": {"range": "'My S'!A1:Z1", "values": [["id"]]}}]}),
+                json!({"updates": {"updatedRange": "'My S'!A3"}}),
+            ],
+        ),
+        ("refused", vec![refusal]),
+    ];
+    let answers = answers.map(|(name, answers)| (name.to_owned(), answers));
+    let (address, arrived) = serve(HashMap::from(answers));
+    let place = Place::new();
+    let mut connections = Map::new();
+    for name in ["each", "missing", "numbered", "refused"] {
+        let fields = json!({"apiKey": "k3y", "baseUrl": format!("http://{address}/{name}")});
+        connections.insert(name.to_owned(), fields);
+    }
+    place.file("connections.json", Value::Object(connections).to_string());
+    let upsert = |connection: &str, others: Value| {
+        let mut parameters =
+            json!({"connection": connection, "spreadsheetId": "1abc", "sheet": "S", "column": "id"});
+        parameters
+            .as_object_mut()
+            .unwrap()
+            .extend(others.as_object().unwrap().clone());
+        parameters
+    };
+    // Of the item, of another node's item that it was made of, and how many it is.
+    let row = json!({"id": "{{ $input.id }}", "total": "{{ $(\"Orders\").item.total * 2 + $index }}"});
+    let each = json!({"parameters": upsert("each", json!({"row": row})), "each": true});
+    let missing = upsert("missing", json!({"row": {"id": "8"}, "append": false}));
+    let numbered = json!({"connection": "numbered", "spreadsheetId": "1abc", "sheetId": 5, "row": {"id": 9}});
+    let refused = json!({"parameters": upsert("refused", json!({"row": {"id": 7}})), "onError": "branch"});
+    let orders = json!([{"id": "7", "total": 5}, {"id": "8", "total": 6}]);
+    let nodes = [
+        ("start", "OnManual", json!({})),
+        (
+            "orders",
+            "Transform",
+            json!({"label": "Orders", "parameters": {"value": orders}}),
+        ),
+        (
+            "sorted",
+            "Sort",
+            json!({"parameters": {"by": [{"value": "id", "order": "desc"}]}}),
+        ),
+        ("each", "GoogleSheetsUpsertRow", each),
+        ("missing", "GoogleSheetsUpsertRow", json!({"parameters": missing})),
+        (
+            "numbered",
+            "GoogleSheetsAppendRow",
+            json!({"parameters": numbered}),
+        ),
+        ("refused", "GoogleSheetsUpsertRow", refused),
+        (
+            "all",
+            "Transform",
+            json!({"parameters": {"value": {"each": "{{ $nodes.each }}", "missing": "{{ $nodes.missing }}", "refused": "{{ $input.error }}"}}}),
+        ),
+        ("end", "Return", json!({})),
+    ];
+    let edges = [
+        "start -> orders",
+        "orders -> sorted",
+        "sorted -> each",
+        "each -> missing",
+        "missing -> numbered",
+        "numbered -> refused",
+        "refused:error -> all",
+        "all -> end",
+    ];
+    place.file("pattern.json", graph(&nodes, &edges).to_string());
+    let flags = [
+        "run",
+        "pattern.json",
+        "--json",
+        "--connections",
+        "connections.json",
+    ];
+    let ended = place.run(&[&flags[..], &["--egress-allow", &address]].concat());
+    let output = ended.assert_code(0).json()["output"].clone();
+    assert_eq!(
+        output["each"],
+        json!([{"id": "8", "total": 12, "row_number": 3}, {"id": "7", "total": 11, "row_number": 2}])
+    );
+    assert_eq!(output["missing"], Value::Null);
+    let message = output["refused"]["message"].as_str().unwrap();
+    assert!(message.contains("the sheet has no column \"id\""), "{output:#}");
+    let arrived = arrived.lock().unwrap();
+    let sent = |name: &str| -> Vec<(String, Value)> {
+        let requests = arrived[name].iter();
+        let request = |it: &Value| {
+            let place = format!("{} {}", it["method"].as_str()?, it["path"].as_str()?);
+            Some((place, it["body"]["values"].clone()))
+        };
+        requests.filter_map(request).collect()
+    };
+    let read = "GET /1abc/values/'S'?valueRenderOption=UNFORMATTED_VALUE";
+    let append = "POST /1abc/values/'S':append?valueInputOption=USER_ENTERED&insertDataOption=INSERT_ROWS";
+    let update = "PUT /1abc/values/'S'!A2?valueInputOption=USER_ENTERED";
+    let expected = [
+        (read, Value::Null),
+        (append, json!([["8", 12]])),
+        (read, Value::Null),
+        (update, json!([["7", 11]])),
+    ];
+    assert_eq!(
+        sent("each"),
+        expected.map(|(place, values)| (place.to_owned(), values))
+    );
+    let read_only = [read, "GET /1abc/values/'S'!A1"].map(|place| (place.to_owned(), Value::Null));
+    assert_eq!(sent("missing"), read_only);
+    let number = "POST /1abc/values:batchGetByDataFilter".to_owned();
+    let append =
+        "POST /1abc/values/'My%20S':append?valueInputOption=USER_ENTERED&insertDataOption=INSERT_ROWS";
+    assert_eq!(
+        sent("numbered"),
+        [(number, Value::Null), (append.to_owned(), json!([[9]]))]
+    );
+    let range = json!([{"gridRange": {"sheetId": 5, "startRowIndex": 0, "endRowIndex": 1}}]);
+    assert_eq!(arrived["numbered"][0]["body"]["dataFilters"], range);
+    assert_eq!(sent("refused").len(), 1);
 }
 
 #[test]

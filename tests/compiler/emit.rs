@@ -325,37 +325,39 @@ fn parameters_of_items_are_functions_of_their_own() {
     (module
       (type (;0;) (func (result i32)))
       (type (;1;) (func (param i32 i32)))
-      (type (;2;) (func (param i32 i32) (result i32)))
+      (type (;2;) (func (result f64)))
       (type (;3;) (func (param i32) (result i32)))
       (type (;4;) (func (param i32 i32 i32) (result i32)))
-      (type (;5;) (func (param i32)))
-      (type (;6;) (func))
-      (type (;7;) (func (param i32 i32 i32 i32)))
+      (type (;5;) (func (param i32 i32) (result i32)))
+      (type (;6;) (func (param i32)))
+      (type (;7;) (func))
+      (type (;8;) (func (param i32 i32 i32 i32)))
       (import "heddle" "array" (func $array (;0;) (type 0)))
       (import "heddle" "push" (func $push (;1;) (type 1)))
-      (import "heddle" "item" (func $item (;2;) (type 0)))
-      (import "heddle" "greater" (func $greater (;3;) (type 2)))
-      (import "heddle" "function" (func $function (;4;) (type 3)))
-      (import "heddle" "object_2" (func $object_2 (;5;) (type 4)))
-      (import "heddle" "object_1" (func $object_1 (;6;) (type 2)))
-      (import "heddle" "node_Filter" (func $node_Filter (;7;) (type 5)))
-      (import "heddle" "reserve" (func $reserve (;8;) (type 3)))
-      (import "heddle" "start" (func $start (;9;) (type 7)))
-      (import "heddle" "site_address" (func $site_address (;10;) (type 0)))
+      (import "heddle" "item_number" (func $item_number (;2;) (type 2)))
+      (import "heddle" "function" (func $function (;3;) (type 3)))
+      (import "heddle" "object_2" (func $object_2 (;4;) (type 4)))
+      (import "heddle" "object_1" (func $object_1 (;5;) (type 5)))
+      (import "heddle" "node_Filter" (func $node_Filter (;6;) (type 6)))
+      (import "heddle" "reserve" (func $reserve (;7;) (type 3)))
+      (import "heddle" "start" (func $start (;8;) (type 8)))
+      (import "heddle" "site_address" (func $site_address (;9;) (type 0)))
       (import "heddle" "memory" (memory (;0;) 0))
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
       (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
       (elem (;0;) func $dispatch:node $dispatch:function)
-      (func $function:n0.condition (;11;) (type 0) (result i32)
+      (func $function:n0.condition (;10;) (type 0) (result i32)
         global.get $site
         i32.const 0
         i32.store
-        call $item
-        i32.const -5
-        call $greater
+        call $item_number
+        f64.const 0x1.8p+1 (;=3;)
+        f64.gt
+        i32.const 2
+        i32.add
       )
-      (func $node:n0 (;12;) (type 6)
+      (func $node:n0 (;11;) (type 7)
         (local $value0 i32)
         i32.const 0
         i32.const 1
@@ -374,15 +376,15 @@ fn parameters_of_items_are_functions_of_their_own() {
         call $object_1
         call $node_Filter
       )
-      (func $run (;13;) (type 5) (param $trigger i32)
+      (func $run (;12;) (type 6) (param $trigger i32)
         (local $base i32) (local $table_base i32)
         call $site_address
         global.set $site
-        i32.const 368
+        i32.const 356
         call $reserve
         local.tee $base
         i32.const 0
-        i32.const 368
+        i32.const 356
         memory.init 0
         data.drop 0
         ref.null func
@@ -400,12 +402,12 @@ fn parameters_of_items_are_functions_of_their_own() {
         table.init 0
         elem.drop 0
         local.get $base
-        i32.const 368
+        i32.const 356
         local.get $table_base
         local.get $trigger
         call $start
       )
-      (func $dispatch:node (;14;) (type 5) (param i32)
+      (func $dispatch:node (;13;) (type 6) (param i32)
         block ;; label = @1
           block ;; label = @2
             local.get 0
@@ -416,7 +418,7 @@ fn parameters_of_items_are_functions_of_their_own() {
         end
         unreachable
       )
-      (func $dispatch:function (;15;) (type 3) (param i32) (result i32)
+      (func $dispatch:function (;14;) (type 3) (param i32) (result i32)
         block ;; label = @1
           block ;; label = @2
             local.get 0
@@ -427,7 +429,7 @@ fn parameters_of_items_are_functions_of_their_own() {
         end
         unreachable
       )
-      (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0,\22parameter\22:\22condition\22},{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
+      (@custom "heddle" (after data) "{\22abiVersion\22:6,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0,\22parameter\22:\22condition\22},{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
     )
     "#);
 }
@@ -450,13 +452,17 @@ fn rich() -> Lowered {
         "[undefined, null, true, false, NaN, Infinity, -0]",
         "{}",
         "{ a: 1, b: $item.a.b }",
-        "[{ a: 1, b: 2, c: 3 }, { a: 1, b: 2, c: 3, d: 4, e: 5 }]",
+        "[{ a: 1, b: 2, c: 3 }, { a: 1, b: 2, c: 3, d: 4 }, { a: 1, b: 2, c: 3, d: 4, e: 5 }]",
         "[]",
         "$input.a && ($input.b || ($input.c ?? $input?.[$a?.b && $b?.c]))",
         "$a.map((x, i, all) => all.filter(y => y > x)?.map?.(([z]) => z + i))",
         "Math.max(1, $a.concat(1, 2, 3, 4), ...$b)",
         "parseInt('1', 10)",
         "/x/.test($a.b)",
+        "[$input - 1 > $item - 2, $a - $b, $a * $b, $a / $b, $a % $b, $a ** $b, $a.b.c]",
+        "[$a < $b, $a <= $b, $a > $b, $a >= $b, $a == $b, $a != $b, $a === $b, $a !== $b]",
+        "$a.map(x => Math.cos(x * x - 1) % 2 ** -x.y.z > 0 && !x ? Math.max(-x, 1 / 3) : true + 1)",
+        "`a${$a}b${`${$b}${1}${2}${3}`}`",
     ];
     let body = |source: &&str| standard("SetFields", vec![("fields", expression("fields", source))]);
     let mut bodies: Vec<_> = sources.iter().map(body).collect();
@@ -487,13 +493,13 @@ fn every_operator_is_a_guest_function_that_exists() {
             );
         }
     }
-    // `rich` has every construct but text parameters, definitions and lenient expressions.
+    // `rich` has every construct but long text parameters, definitions, lenient expressions and lists of items.
     let missing: Vec<_> = heddle_contract::abi::GUEST_FUNCTIONS
         .iter()
         .map(|function| function.name)
         .filter(|name| !imported.iter().any(|import| import == name))
         .collect();
-    assert_eq!(missing, ["text", "lenient", "emit"]);
+    assert_eq!(missing, ["text", "text_show", "lenient", "input_list", "emit"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{graph, node};
 use heddle_compiler::{Options, Severity, analyse, compile};
-use heddle_contract::abi::ABI_VERSION_LENIENT;
+use heddle_contract::abi::{ABI_VERSION_ITEMS, ABI_VERSION_LENIENT};
 use heddle_contract::manifest::Rights;
 use heddle_contract::plan::{NodeKind, OnError, Plan, View};
 use serde_json::{Value, json};
@@ -481,4 +481,43 @@ fn lenient_expressions_are_part_of_the_module() {
     drawn["settings"] = json!({ "expressions": "sloppy" });
     let message = "settings.expressions must be `strict` or `lenient`";
     assert!(messages(&drawn)[0].starts_with(message), "{:?}", messages(&drawn));
+}
+
+#[test]
+fn in_graphs_of_items_nodes_execute_by_their_types_or_as_they_say() {
+    let whole = |mut node: Value| {
+        node["data"]["each"] = false.into();
+        node
+    };
+    let mut drawn = graph(
+        [
+            node("start", "OnManual", json!({})),
+            node("one", "If", json!({ "condition": true })),
+            whole(node("all", "If", json!({ "condition": true }))),
+            node("list", "Filter", json!({ "condition": true })),
+            node("loop", "ForEach", json!({})),
+        ],
+        &["start -> one", "one -> all", "all -> list", "list -> loop"],
+    );
+    drawn["settings"] = json!({ "items": true });
+    let (lowered, diagnostics) = analyse(&drawn, &json!({}), &Options::default());
+    let lowered = lowered.unwrap_or_else(|| panic!("{diagnostics:#?}"));
+    assert_eq!(lowered.manifest.abi_version, ABI_VERSION_ITEMS);
+    assert!(lowered.manifest.settings.items);
+    let each: Vec<bool> = lowered.plan.nodes.iter().map(|node| node.each).collect();
+    assert_eq!(each, [false, true, false, false, false]);
+    assert!(lowered.plan.nodes.iter().all(|node| node.items));
+
+    drawn["nodes"][4] = node("loop", "Merge", json!({ "mode": "combine" }));
+    let found = compile(&drawn, &json!({}), &Options::default()).diagnostics;
+    let message = "`combine` joins objects, but in a graph of items every edge brings a list";
+    assert!(found.iter().any(|found| found.message == message), "{found:#?}");
+    drawn["settings"] = json!({ "items": "yes" });
+    let found = compile(&drawn, &json!({}), &Options::default()).diagnostics;
+    assert!(
+        found
+            .iter()
+            .any(|found| found.message.starts_with("settings.items must be true or false")),
+        "{found:#?}"
+    );
 }

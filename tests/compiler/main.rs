@@ -16,6 +16,7 @@ mod forms;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod lowering;
+mod mailboxes;
 mod operations;
 mod polls;
 mod properties;

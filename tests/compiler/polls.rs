@@ -1,4 +1,5 @@
-//! What the compiler says of an OnPoll node's parameters, and the rights that they need.
+//! What the compiler says of the parameters of an OnPoll node, or of a trigger whose service is told of it, and the rights that they
+//! need.
 
 use crate::diagnostics::{graph, node, of};
 use heddle_compiler::{Options, analyse};
@@ -89,4 +90,38 @@ fn a_poll_may_ask_whom_it_names() {
         told("http", "", "shop")
     );
     assert_eq!(rights(whole, true), told("", "", ""));
+}
+
+#[test]
+fn a_service_that_is_told_of_a_trigger_is_asked_by_its_connection() {
+    let analysed = |parameters: Value| {
+        let graph = graph([node("push", "OnGitHubEvent", parameters)], &[]);
+        let (lowered, diagnostics) = analyse(&graph, &json!({}), &Options::default());
+        (
+            lowered.map(|lowered| lowered.manifest),
+            format!("{diagnostics:?}"),
+        )
+    };
+    let (lacking, said) = analysed(json!({"connection": "code", "owner": "acme"}));
+    assert!(
+        lacking.is_none() && said.contains("`repository` is required with a connection"),
+        "{said}"
+    );
+    let whole = json!({"connection": "code", "owner": "acme", "repository": "a/b", "maxBytes": 100});
+    let manifest = analysed(whole).0.unwrap();
+    let rights = &manifest.rights;
+    assert_eq!(
+        (
+            rights.effects.join(" "),
+            rights.hosts.join(" "),
+            rights.connections.join(" ")
+        ),
+        ("http".to_owned(), "api.github.com".to_owned(), "code".to_owned())
+    );
+    let trigger = &manifest.triggers[0];
+    assert_eq!(trigger.subscription["find"]["url"], "/repos/acme/a%2Fb/hooks");
+    assert_eq!(trigger.subscription["create"]["body"]["events"], json!(["*"]));
+    // Without one, nobody tells it.
+    let manifest = analysed(json!({"owner": "acme"})).0.unwrap();
+    assert!(manifest.triggers[0].subscription.is_empty() && manifest.rights.effects.is_empty());
 }

@@ -214,7 +214,7 @@ each_database! {
                 continue;
             }
             let reply = fixture.reply(&service, &document, &operation, &fixture.viewer).await;
-            assert_eq!((reply.status, reply.code()), (403, "FORBIDDEN"), "{operation} by a viewer: {reply}");
+            assert_eq!((reply.status, reply.code()), (403, "FORBIDDEN"), "{operation} by a viewer, see VIEWERS_OWN: {reply}");
         }
     }
 
@@ -230,7 +230,7 @@ each_database! {
             }
             let reply = fixture.reply(&service, &document, &operation, &fixture.viewer).await;
             let may = fixture.viewer_may_not(&operation).unwrap_or(200);
-            assert_eq!(reply.status, may, "{operation} by a viewer: {reply}");
+            assert_eq!(reply.status, may, "{operation} by a viewer, see viewer_may_not: {reply}");
         }
     }
 

@@ -56,8 +56,11 @@ const UNTOLD: &[(&str, &str)] = &[
     ),
     ("POST /api/execute/preview", "changes nothing"),
     ("POST /api/execute/rename", "changes nothing"),
-    ("POST /api/execute/run", "a test run"),
-    ("POST /api/execute/stream", "a test run"),
+    (
+        "POST /api/execute/run",
+        "a test run; the tests of rules look at the entry of one that is approved",
+    ),
+    ("POST /api/execute/stream", "a test run; as the one above"),
     ("POST /api/execute/transpile", "changes nothing"),
     ("POST /api/execute/validate", "changes nothing"),
     ("POST /api/schedules/preview", "changes nothing"),

@@ -6,3 +6,4 @@ mod lifecycle;
 mod lists;
 mod promotions;
 mod rules;
+mod seals;

@@ -3,7 +3,9 @@
 mod api;
 mod bucket;
 mod convert;
+mod moments;
 mod passing;
+mod pictures;
 mod protocol;
 mod rights;
 mod webhooks;

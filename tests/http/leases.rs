@@ -11,7 +11,7 @@ use heddle_model::tenant::Tenant;
 use heddle_store::runs::journal::{self, EntryRow};
 use heddle_store::runs::upkeep::{self, Claim};
 use heddle_store::runs::{self, AcceptedRow, ResultRow, suspects};
-use heddle_store::{Db, Store, StoreError, servers, sql};
+use heddle_store::{Db, Load, Store, StoreError, servers, sql};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -324,7 +324,7 @@ impl World {
         let is_stored = write(&self.store, move |db| {
             Box::pin(async move {
                 let owner = if is_own { &server } else { runs::NOBODY };
-                let stored = runs::accept(db, &server, owner, vec![row]).await?;
+                let stored = runs::accept(db, &server, owner, (Load::LITTLE, vec![row])).await?;
                 Ok(stored.is_some())
             })
         });
@@ -373,7 +373,7 @@ impl World {
         row.status = RunStatus::Success;
         let now = self.database_now();
         let recorded = write(&self.store, move |db| {
-            Box::pin(async move { runs::record(db, &[&row], now).await })
+            Box::pin(async move { runs::record(db, (Load::LITTLE, [&row].as_slice()), now).await })
         });
         for run in recorded.await {
             assert_eq!(self.owners[&run], job.owner, "a stale end was recorded");

@@ -33,7 +33,10 @@ mod kept_values;
 mod key_values;
 mod leases;
 mod mail;
+mod mailboxes;
 mod migrations;
+#[path = "../shared/moto.rs"]
+mod moto;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod nodes;
@@ -53,7 +56,9 @@ mod runs;
 mod schedules;
 mod secrecy;
 mod server;
+mod service_triggers;
 mod sessions;
+mod subscriptions;
 mod test_cases;
 mod test_runs;
 mod test_streams;

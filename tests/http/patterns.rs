@@ -12,6 +12,7 @@ mod n8n;
 mod node_red;
 mod openapi;
 mod presence;
+mod templates;
 
 use crate::harness::{Service, User};
 use serde_json::{Value, json};

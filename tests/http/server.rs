@@ -169,6 +169,36 @@ async fn headers_that_are_too_long_are_refused() {
 }
 
 #[tokio::test]
+async fn what_proxies_may_read_in_another_way_is_refused_with_all_that_follows() {
+    let service = service(|_| {}).await;
+    for header in [
+        "content-length: 5\r\ncontent-length: 6",
+        "content-length: 5, 6",
+        "content-length: +5",
+        "content-length: -1",
+        "content-length: 0x5",
+        "content-length: 99999999999999999999",
+        "content-length : 5",
+        "transfer-encoding: xchunked",
+        "transfer-encoding: identity",
+        "transfer-encoding: chunked, identity",
+        "transfer-encoding : chunked",
+        "x-folded: a\r\n b",
+        "x-bare: a\rb",
+        "x-nul: a\0b",
+        "x name: a",
+    ] {
+        let request = format!(
+            "POST /api/auth/login HTTP/1.1\r\nhost: heddle\r\n{header}\r\n\r\n0\r\n\r\n\
+             GET /healthz HTTP/1.1\r\nhost: heddle\r\nx-request-id: hidden\r\n\r\n"
+        );
+        let answer = told(&service, request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{header:?}: {answer}");
+        assert!(!answer.contains("hidden"), "{header:?}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn one_address_gets_so_many_connections_and_others_are_served() {
     let service = service(|config| config.http.connections_per_address_max = Some(20)).await;
     let mut flood = Vec::new();

@@ -275,6 +275,25 @@ each_database! {
         assert!(case["seed"].is_u64() && case["environmentId"].is_string(), "{made}");
         assert_eq!(run(&service, &ann, &pattern, json!({})).await["passed"], 1);
         assert_eq!(runs(&service, &ann, &called).await, 1, "the run itself, and no test");
+        // Without a trace, by the journal.
+        let untraced = post(&service, &ann, &format!("/api/patterns/{pattern}/deploy"), json!({"nodeDefinitions": {}})).await;
+        assert_eq!(untraced.status, 200, "{untraced}");
+        let again = service.ran(&ann, &deployment, &json!({"n": 4})).await;
+        let body = json!({"deploymentId": deployment, "runId": again, "name": "By the journal"});
+        let by_journal = post(&service, &ann, &path, body).await;
+        assert_eq!((&by_journal.body["unpinned"], &by_journal.body["test"]["case"]["pins"]), (&json!([]), &case["pins"]), "{by_journal}");
+        assert_eq!(runs(&service, &ann, &called).await, 2, "the two runs themselves");
+        // What executes for each item is pinned as the list that left it.
+        let mut of_items = calling(&callee);
+        of_items["settings"] = json!({"items": true});
+        let listed = service.drawn(&ann, &of_items).await;
+        let calls = service.deploy(&ann, &listed).await;
+        let ran_for_each = service.ran(&ann, &calls, &json!({"n": 1})).await;
+        let body = json!({"deploymentId": calls, "runId": ran_for_each});
+        let made = post(&service, &ann, &format!("/api/patterns/{listed}/tests/from-run"), body).await;
+        let pin = json!({"$pin": true, "port": "out", "value": [{"sum": 2}]});
+        assert_eq!((&made.body["unpinned"], &made.body["test"]["case"]["pins"]), (&json!([]), &json!({"call": pin})), "{made}");
+        assert_eq!(run(&service, &ann, &listed, json!({})).await["passed"], 1);
         let other = service.drawn(&ann, &doubling()).await;
         let elsewhere = post(&service, &ann, &format!("/api/patterns/{other}/tests/from-run"), json!({"deploymentId": deployment, "runId": ran})).await;
         elsewhere.assert_refused(404, "NOT_FOUND");
@@ -319,6 +338,10 @@ each_database! {
         let untraced = post(&service, &ann, &format!("/api/patterns/{pattern}/deploy"), json!({"nodeDefinitions": {}})).await;
         assert_eq!(untraced.status, 200, "{untraced}");
         let ran = service.ran(&ann, &deployment, &json!({})).await;
+        // Nor is there anything of which the run could be executed once more.
+        let removed = service.app.store.write(|db| Box::pin(async move { db.execute(heddle_store::sql("delete from artifacts")).await }));
+        let removed: Result<u64, heddle_store::StoreError> = removed.await;
+        assert!(removed.unwrap() > 0);
         let body = json!({"deploymentId": deployment, "runId": ran});
         let made = post(&service, &ann, &format!("/api/patterns/{pattern}/tests/from-run"), body).await;
         let reasons: Vec<&Value> = made.body["unpinned"].as_array().unwrap().iter().map(|node| &node["reason"]).collect();

@@ -3,11 +3,11 @@
 use heddle_import::{Calls, Imported, Level, find, import};
 use serde_json::{Value, json};
 
-fn node(name: &str, kind: &str, parameters: Value) -> Value {
+pub fn node(name: &str, kind: &str, parameters: Value) -> Value {
     json!({"name": name, "type": format!("n8n-nodes-base.{kind}"), "typeVersion": 3.4, "position": [10, 20], "parameters": parameters})
 }
 
-fn workflow(nodes: &[Value], edges: &[(&str, &str)]) -> Value {
+pub fn workflow(nodes: &[Value], edges: &[(&str, &str)]) -> Value {
     let mut connections = json!({});
     for (source, target) in edges {
         let outputs = &mut connections[*source]["main"];
@@ -138,6 +138,24 @@ fn a_circle_is_repeated_by_a_loop() {
 }
 
 #[test]
+fn of_which_item_one_in_a_circle_comes_is_said_to_be_unknown() {
+    let reading = |name: &str| {
+        let value = format!("={{{{ $('{name}').item.json.n }}}}");
+        let field =
+            json!({"assignments": {"assignments": [{"name": "a", "type": "string", "value": value}]}});
+        let nodes = [
+            node("Start", "executeWorkflowTrigger", json!({})),
+            node("A", "noOp", json!({})),
+            node("B", "set", field),
+        ];
+        let edges = [("Start", "A"), ("A", "B"), ("B", "A")];
+        says(&imported(&workflow(&nodes, &edges)), "pairing")
+    };
+    assert!(reading("Start"));
+    assert!(!reading("A"));
+}
+
+#[test]
 fn a_circle_with_two_entries_ends_in_a_stub() {
     let nodes = [
         node("Start", "manualTrigger", json!({})),
@@ -151,19 +169,29 @@ fn a_circle_with_two_entries_ends_in_a_stub() {
 }
 
 #[test]
-fn edges_that_meet_are_merged() {
-    let nodes = [
-        node("Start", "manualTrigger", json!({})),
-        node("A", "noOp", json!({})),
-        node("B", "noOp", json!({})),
-        node("C", "noOp", json!({})),
-    ];
-    let imported = imported(&workflow(
-        &nodes,
-        &[("Start", "A"), ("Start", "B"), ("A", "C"), ("B", "C")],
-    ));
-    assert_eq!(node_of(&imported, "before-c")["type"], "Merge");
-    assert!(says(&imported, "several-edges"));
+fn where_edges_meet_only_what_works_on_lists_differs() {
+    let meeting = |kind: &str, parameters: Value| {
+        let nodes = [
+            node("Start", "manualTrigger", json!({})),
+            node("A", "noOp", json!({})),
+            node("B", "noOp", json!({})),
+            node("C", "noOp", json!({})),
+            node("D", kind, parameters),
+        ];
+        let edges = [("Start", "A"), ("Start", "B"), ("A", "C"), ("B", "C"), ("C", "D")];
+        imported(&workflow(&nodes, &edges))
+    };
+    let each = meeting("noOp", json!({}));
+    assert_eq!(each.graph_data["settings"]["items"], true);
+    assert!(each.report.is_exact(), "{:#?}", each.report);
+    let all = meeting("aggregate", json!({"aggregate": "aggregateAllItemData"}));
+    let told: Vec<_> = all
+        .report
+        .items
+        .iter()
+        .map(|item| (item.node_id.as_deref(), item.code))
+        .collect();
+    assert_eq!(told, [(Some("c"), "several-edges")]);
 }
 
 #[test]
@@ -293,4 +321,54 @@ fn what_is_too_large_is_refused() {
         .collect();
     let refused = find(&workflow(&nodes, &[]), "W").unwrap_err();
     assert!(refused.0.contains("700 nodes"), "{refused:?}");
+}
+
+#[test]
+fn the_event_of_a_schedule_differs_only_for_who_reads_it() {
+    let schedule = |then: Value| {
+        let nodes = [
+            node(
+                "At",
+                "scheduleTrigger",
+                json!({"rule": {"interval": [{"triggerAtHour": 8}]}}),
+            ),
+            node("Nothing", "noOp", json!({})),
+            then,
+        ];
+        imported(&workflow(&nodes, &[("At", "Nothing"), ("Nothing", "Then")]))
+    };
+    let ask = |url: &str| schedule(node("Then", "httpRequest", json!({"url": url})));
+    assert!(!says(&ask("https://example.com"), "event"));
+    assert!(says(&ask("=https://example.com/{{ $json.Hour }}"), "event"));
+    assert!(says(
+        &ask("=https://example.com/{{ $('At').first().json.Hour }}"),
+        "event"
+    ));
+    let sum = json!({"jsCode": "return $input.all()"});
+    assert!(says(&schedule(node("Then", "code", sum)), "event"));
+}
+
+#[test]
+fn lists_of_a_node_with_branches_are_said_to_be_of_one_of_them() {
+    let large = json!({"conditions": {"combinator": "and", "conditions": [
+        {"leftValue": "={{ $json.n }}", "rightValue": 1, "operator": {"type": "number", "operation": "gt"}}]}});
+    let read = |value: &str, output: usize| {
+        let field =
+            json!({"assignments": {"assignments": [{"name": "a", "type": "string", "value": value}]}});
+        let nodes = [
+            node("Start", "manualTrigger", json!({})),
+            node("Some", "code", json!({"jsCode": "return [{ n: 1 }, { n: 2 }];"})),
+            node("If", "if", large.clone()),
+            node("Read", "set", field),
+        ];
+        let mut given = workflow(&nodes, &[("Start", "Some"), ("Some", "If")]);
+        let mut outputs = vec![json!([]); output];
+        outputs.push(json!([{"node": "Read", "type": "main", "index": 0}]));
+        given["connections"]["If"] = json!({"main": outputs});
+        says(&imported(&given), "branch")
+    };
+    assert!(read("={{ $('If').first().json.n }}", 1));
+    assert!(!read("={{ $('If').first().json.n }}", 0));
+    assert!(!read("={{ $('If').item.json.n }}", 1));
+    assert!(!read("={{ $('Some').all().length }}", 1));
 }

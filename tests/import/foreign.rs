@@ -29,6 +29,69 @@ fn a_content_type_is_no_expression() {
 }
 
 #[test]
+fn credentials_for_one_server_have_no_name_that_another_server_can_ask_for() {
+    let key = json!([{"key": []}]);
+    let get = |server: &str| json!({"get": {"security": key, "servers": [{"url": server}]}});
+    let document = json!({
+        "openapi": "3.0.3", "info": {"title": "Stripe", "version": "1"},
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "paths": {
+            "/a": get("https://api.stripe.com/v1"), "/b": get("https://API.stripe.com/v2"), "/c": get("https://api-stripe.com"),
+            "/d": get("http://api.stripe.com"), "/e": {"get": {"security": key}},
+        },
+    });
+    let api = openapi::import(&document, &Selection::default()).unwrap();
+    let connections = api.report.connections.iter();
+    let names: Vec<&str> = connections.map(|connection| connection.name.as_str()).collect();
+    let own = [
+        "stripe@api.stripe.com",
+        "stripe@api-stripe.com",
+        "stripe@http://api.stripe.com",
+        "stripe",
+    ];
+    assert_eq!(names, own);
+    let request = |name: &str| {
+        api.node_definitions[name]["graphData"]["nodes"][1]["data"]["parameters"]["connection"].clone()
+    };
+    assert_eq!(
+        [request("getA"), request("getB"), request("getC")],
+        [own[0], own[0], own[1]].map(Value::from)
+    );
+    // Only an address of the connection's own is left for it.
+    assert!(api.report.connections[3].fields.contains_key("baseUrl"));
+}
+
+#[test]
+fn few_lines_of_yaml_do_not_become_much() {
+    let mut bomb = "a0: &a0 [xxxxxxxxxxxxxxxxxxxx, x]\n".to_owned();
+    for number in 1..40 {
+        let before = number - 1;
+        bomb += &format!("a{number}: &a{number} [*a{before}, *a{before}, *a{before}]\n");
+    }
+    let nested = format!("{}x", "- ".repeat(10_000));
+    let brackets = "[".repeat(200);
+    let circle = "a: &a [*a]\n".to_owned();
+    for (text, says) in [
+        (bomb, "repeat too much"),
+        (nested, "levels deep"),
+        (format!("a: {brackets}"), "levels deep"),
+        (circle, "within the value that it names"),
+        ("a: 1\n---\nb: 2\n".to_owned(), "second document"),
+        ("? [a]\n: b\n".to_owned(), "can't be a key"),
+        ("a: [1\n".to_owned(), "can't be read"),
+    ] {
+        let refused = openapi::parse(&text).unwrap_err();
+        assert!(refused.0.contains(says), "{says}: {}", refused.0);
+    }
+    let read = openapi::parse("a: &a {x: 1, y: 0x10}\nb: {<<: *a, x: ~}\n3: -1.5\nv: 1.2.3\n").unwrap();
+    let fields = json!({"x": 1, "y": 16});
+    assert_eq!(
+        read,
+        json!({"a": fields, "b": {"x": null, "y": 16}, "3": -1.5, "v": "1.2.3"})
+    );
+}
+
+#[test]
 fn headers_of_a_request_are_taken_over_but_for_secrets_and_names_are_unique() {
     let graph = graph(&json!([
         {"id": "a", "type": "inject", "name": "Start", "wires": [["b"]]},

@@ -4,6 +4,7 @@
 
 mod drawn;
 mod foreign;
+mod forms;
 mod measure;
 mod operations;
 mod properties;

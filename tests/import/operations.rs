@@ -38,10 +38,86 @@ fn what_is_not_taken_over_is_named_or_a_stub() {
     let imported_slack = imported(&with_credentials("slack", slack));
     assert_eq!(node_of(&imported_slack, "it")["type"], "SlackSendMessage");
     assert!(says(&imported_slack, "attachments") && says(&imported_slack, "service"));
-    let update = json!({"operation": "update", "documentId": "1abc", "sheetName": "S", "columns": {"matchingColumns": ["mail"], "schema": [{"id": "mail"}]}});
-    let stub = imported(&with_credentials("googleSheets", update));
+    let clear = json!({"operation": "clear", "documentId": "1abc", "sheetName": {"__rl": true, "mode": "id", "value": "gid=0"}});
+    let stub = imported(&with_credentials("googleSheets", clear));
     assert_eq!(node_of(&stub, "it")["type"], "NotImported");
     assert_eq!(stub.report.summary.stub, 1);
+}
+
+#[test]
+fn rows_are_found_by_their_values_and_no_more_is_emptied_than_in_n8n() {
+    let sheets = |given: Value| {
+        let mut all = json!({"documentId": "1abc", "sheetName": "S"});
+        all.as_object_mut()
+            .unwrap()
+            .extend(given.as_object().unwrap().clone());
+        parameters("googleSheets", all)
+    };
+    let columns = json!({"mappingMode": "defineBelow", "matchingColumns": ["mail"], "value": {"mail": "={{ $json.mail }}", "age": 5}});
+    let row = json!({"mail": "{{ $json.mail }}", "age": 5});
+    let given = json!({"operation": "appendOrUpdate", "columns": columns, "options": {"cellFormat": "RAW"}});
+    assert_eq!(
+        sheets(given),
+        json!({"connection": "mine", "spreadsheetId": "1abc", "sheet": "S", "column": "mail", "row": row, "valueInput": "RAW"})
+    );
+    assert_eq!(
+        sheets(json!({"operation": "update", "columns": columns})),
+        json!({"connection": "mine", "spreadsheetId": "1abc", "sheet": "S", "column": "mail", "row": row, "append": false})
+    );
+    let fields = json!({"values": [{"column": "age", "fieldValue": 5}]});
+    let given = json!({"operation": "update", "columnToMatchOn": "mail", "valueToMatchOn": "={{ $json.mail }}", "fieldsUi": fields});
+    assert_eq!(sheets(given)["row"], row);
+    let given = json!({"operation": "append", "columns": {"mappingMode": "autoMapInputData", "value": {}}});
+    let appended = imported(&with_credentials(
+        "googleSheets",
+        json!({"operation": "append", "sheetId": "1abc", "range": "Orders!A:D"}),
+    ));
+    let appended = node_of(&appended, "it");
+    assert_eq!(
+        (&appended["type"], &appended["data"]["parameters"]["sheet"]),
+        (&json!("GoogleSheetsAppendRow"), &json!("Orders"))
+    );
+    assert_eq!(sheets(given)["row"], appended["data"]["parameters"]["row"]);
+    let by_number = |value: &str| {
+        sheets(json!({"sheetName": {"__rl": true, "mode": "id", "value": value}}))["sheetId"].clone()
+    };
+    assert_eq!(by_number("gid=5"), 5);
+    let computed = by_number("={{ $json.sheet }}");
+    let computed = computed.as_str().unwrap();
+    assert!(
+        computed.starts_with("{{ [parseInt(String(") && computed.contains("$json"),
+        "{computed}"
+    );
+    let wanted = |given: Value| {
+        let filters =
+            json!({"values": [{"lookupColumn": "mail", "lookupValue": "={{ $json.mail }}"}, given]});
+        sheets(json!({"filtersUI": filters, "options": {"returnAllMatches": "returnAllMatches"}}))["where"]
+            .clone()
+    };
+    assert_eq!(
+        wanted(json!({"lookupColumn": "age", "lookupValue": "5"})),
+        json!({"mail": "{{ $json.mail }}", "age": "5"})
+    );
+    assert_eq!(
+        wanted(json!({"lookupColumn": "={{ $json.column }}", "lookupValue": "5"})),
+        Value::Null
+    );
+    let cleared = |given: Value| {
+        let mut all = json!({"operation": "clear"});
+        all.as_object_mut()
+            .unwrap()
+            .extend(given.as_object().unwrap().clone());
+        sheets(all)["range"].clone()
+    };
+    assert_eq!(cleared(json!({})), Value::Null);
+    assert_eq!(
+        cleared(json!({"clear": "specificRows", "startIndex": 3, "rowsToDelete": 2})),
+        "3:4"
+    );
+    assert_eq!(
+        cleared(json!({"clear": "specificColumns", "startIndex": "Z", "columnsToDelete": 2})),
+        "Z:AA"
+    );
 }
 
 #[test]
@@ -110,13 +186,28 @@ fn started(kind: &str, parameters: Value) -> Value {
 #[test]
 fn services_start_runs_by_their_signature_or_are_asked() {
     let telegram = started("telegramTrigger", json!({"updates": ["message"]}));
-    assert_eq!(telegram["type"], "OnWebhook");
-    assert_eq!(
-        telegram["data"]["parameters"],
-        json!({"alias": "telegram", "scheme": "header", "tokenHeader": "X-Telegram-Bot-Api-Secret-Token"})
-    );
+    assert_eq!(telegram["type"], "OnTelegramUpdate");
     let typeform = started("typeformTrigger", json!({"formId": "f"}));
-    assert_eq!(typeform["data"]["parameters"]["hmac"]["prefix"], "sha256=");
+    assert_eq!(typeform["type"], "OnTypeformResponse");
+    assert_eq!(
+        typeform["data"]["parameters"],
+        json!({"connection": "mine", "form": "f"})
+    );
+    let shop = json!({"__rl": true, "mode": "url", "value": "https://github.com/acme/shop"});
+    let pushes = started(
+        "githubTrigger",
+        json!({"owner": {"__rl": true, "mode": "name", "value": "acme"}, "repository": shop, "events": ["push"]}),
+    );
+    assert_eq!(
+        pushes["data"]["parameters"],
+        json!({"connection": "mine", "owner": "acme", "repository": "shop", "events": ["push"]})
+    );
+    // Where it is not known before a run what is asked for, people do it.
+    let computed = started("stripeTrigger", json!({"events": ["={{ $json.event }}"]}));
+    assert_eq!(
+        (&computed["type"], &computed["data"]["parameters"]["connection"]),
+        (&json!("OnStripeEvent"), &json!(null))
+    );
     let times = json!({"item": [{"mode": "everyX", "unit": "minutes", "value": 10}]});
     let gmail = started(
         "gmailTrigger",
@@ -124,23 +215,46 @@ fn services_start_runs_by_their_signature_or_are_asked() {
     );
     assert_eq!(
         gmail["data"]["parameters"],
-        json!({"connection": "mine", "cron": "*/10 * * * *", "url": "https://gmail.googleapis.com/gmail/v1/users/me/messages",
-            "query": {"maxResults": 100, "q": "is:unread"}, "items": "messages", "id": "id"})
+        json!({"connection": "mine", "cron": "*/10 * * * *", "search": "is:unread"})
+    );
+    let sheet = json!({"__rl": true, "mode": "list", "value": "gid=0", "cachedResultName": "Orders"});
+    let rows = started(
+        "googleSheetsTrigger",
+        json!({"documentId": {"__rl": true, "mode": "id", "value": "1abc"}, "sheetName": sheet, "event": "rowAdded"}),
+    );
+    assert_eq!(
+        rows["data"]["parameters"],
+        json!({"connection": "mine", "cron": "* * * * *", "spreadsheetId": "1abc", "sheet": "Orders", "event": "added",
+            "render": "UNFORMATTED_VALUE"})
     );
     let folder = json!({"__rl": true, "mode": "url", "value": "https://drive.google.com/drive/folders/d1?x"});
     let drive = started(
         "googleDriveTrigger",
         json!({"triggerOn": "specificFolder", "folderToWatch": folder, "event": "fileUpdated"}),
     );
-    let asked = &drive["data"]["parameters"];
-    assert!(
-        asked["query"]["q"]
-            .as_str()
-            .unwrap()
-            .starts_with("'d1' in parents"),
-        "{asked}"
+    assert_eq!(
+        drive["data"]["parameters"],
+        json!({"connection": "mine", "cron": "* * * * *", "folderId": "d1", "event": "fileUpdated"})
     );
-    assert_eq!(asked.get("id"), None, "a file that has changed is new");
+}
+
+#[test]
+fn a_mailbox_is_watched_as_n8n_does() {
+    let by_default = json!({"connection": "mine", "mailbox": "INBOX", "afterwards": "seen", "startFrom": "beginning", "search": "UNSEEN"});
+    assert_eq!(
+        started("emailReadImap", json!({}))["data"]["parameters"],
+        by_default
+    );
+    let rules = r#"["UNSEEN", ["!FROM", "a\"b"], "flagged"]"#;
+    let other = json!({"mailbox": "Shop", "postProcessAction": "nothing", "format": "resolved", "options": {"customEmailConfig": rules}});
+    assert_eq!(
+        started("emailReadImap", other)["data"]["parameters"],
+        json!({"connection": "mine", "mailbox": "Shop", "afterwards": "leave", "startFrom": "beginning", "files": true,
+            "search": "UNSEEN NOT FROM \"a\\\"b\" FLAGGED"})
+    );
+    // A search by dates, which n8n writes as it likes.
+    let dated = json!({"options": {"customEmailConfig": r#"[["SINCE", "May 20, 2010"]]"#}});
+    assert_eq!(started("emailReadImap", dated)["data"]["parameters"], by_default);
 }
 
 #[test]
@@ -148,7 +262,7 @@ fn files_are_made_of_items_and_read() {
     let options = json!({"sheetName": "=Orders {{ $json.year }}", "fileName": "orders.xlsx"});
     assert_eq!(
         parameters("convertToFile", json!({"operation": "xlsx", "options": options})),
-        json!({"operation": "write", "value": "{{ $input.all() }}", "sheet": "Orders {{ $json.year }}", "header": true, "dates": false,
+        json!({"operation": "write", "value": "{{ $input.all() }}", "sheet": "Orders {{ $input.first().year }}", "header": true, "dates": false,
             "flatten": true, "name": "orders.xlsx"})
     );
     let made = imported(&with_credentials(
@@ -163,7 +277,7 @@ fn files_are_made_of_items_and_read() {
         "extractFromFile",
         json!({"operation": "xlsx", "options": {"headerRow": false}}),
     ));
-    assert_eq!(node_of(&read, "it")["type"], "Flatten");
+    assert_eq!(node_of(&read, "it")["type"], "Xlsx");
     assert!(says(&read, "files"));
     let other = imported(&with_credentials("convertToFile", json!({"operation": "ods"})));
     assert_eq!(other.report.summary.stub, 1);

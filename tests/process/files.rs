@@ -1,5 +1,7 @@
 //! Files and the process: what a kill leaves of uploads, and how much memory a large file takes on its way through a run.
 
+use crate::moto::Moto;
+use crate::needs::or_skip;
 use crate::server::{Server, database, on};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -111,12 +113,20 @@ fn rows(dir: &Path, postgres: Option<&str>) -> BTreeMap<String, (String, i64)> {
     })
 }
 
-/// Uploads while the server is killed again and again.
-fn kills(postgres: Option<&str>) {
+/// Uploads while the server is killed again and again; to a directory, or to a bucket.
+fn kills(postgres: Option<&str>, bucket: Option<&Moto>) {
     let dir = tempfile::tempdir().unwrap();
-    let common = postgres.map(on);
-    let variables: &[(&str, &str)] = common.as_ref().map_or(&[], |common| common);
-    let mut server = Server::start(dir.path(), variables);
+    let url = bucket.map(Moto::url);
+    let mut variables: Vec<(&str, &str)> = postgres.map(on).into_iter().flatten().collect();
+    if let Some(url) = &url {
+        variables.extend([
+            ("HEDDLE_FILE_STORE", "s3://files/of/heddle"),
+            ("HEDDLE_FILE_STORE_ENDPOINT", url.as_str()),
+            ("HEDDLE_FILE_STORE_ACCESS_KEY", "id"),
+            ("HEDDLE_FILE_STORE_SECRET_KEY", "secret"),
+        ]);
+    }
+    let mut server = Server::start(dir.path(), &variables);
     let token = server.register();
     let (number, over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (address, stored) = (Mutex::new(server.address.clone()), Mutex::new(BTreeMap::new()));
@@ -146,7 +156,7 @@ fn kills(postgres: Option<&str>) {
             }
             server.process.kill().unwrap();
             server.process.wait().unwrap();
-            server = Server::start(dir.path(), variables);
+            server = Server::start(dir.path(), &variables);
             *address.lock().unwrap() = server.address.clone();
         }
         over.store(true, Ordering::SeqCst);
@@ -158,10 +168,14 @@ fn kills(postgres: Option<&str>) {
     }
     assert_eq!(server.stop(), Some(0));
     // Nothing is there that no row knows, and what a row says is there is, and whole.
-    let (rows, objects) = (
-        rows(dir.path(), postgres),
-        objects(&dir.path().join("heddle-data/files")),
-    );
+    let rows = rows(dir.path(), postgres);
+    let objects = match bucket {
+        Some(moto) => {
+            assert_eq!(moto.uploads(), 0, "what was sent fits into one part");
+            moto.objects().into_iter().collect()
+        }
+        None => objects(&dir.path().join("heddle-data/files")),
+    };
     let unknown: BTreeSet<&String> = objects.keys().filter(|id| !rows.contains_key(*id)).collect();
     assert_eq!(unknown, BTreeSet::new());
     for (id, (state, size)) in rows {
@@ -174,13 +188,28 @@ fn kills(postgres: Option<&str>) {
 
 #[test]
 fn a_kill_leaves_no_file_without_a_row_and_no_row_without_its_bytes_sqlite() {
-    kills(None);
+    kills(None, None);
 }
 
 #[test]
 fn a_kill_leaves_no_file_without_a_row_and_no_row_without_its_bytes_postgres() {
     let database = database();
-    kills(Some(&database.url));
+    kills(Some(&database.url), None);
+}
+
+#[test]
+fn a_kill_leaves_nothing_of_that_in_a_bucket_sqlite() {
+    if let Some(moto) = or_skip("moto", Moto::start()) {
+        kills(None, Some(&moto));
+    }
+}
+
+#[test]
+fn a_kill_leaves_nothing_of_that_in_a_bucket_postgres() {
+    if let Some(moto) = or_skip("moto", Moto::start()) {
+        let database = database();
+        kills(Some(&database.url), Some(&moto));
+    }
 }
 
 /// Serves [`LARGE`] bytes to GET, and hashes what is sent by POST.

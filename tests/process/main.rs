@@ -15,12 +15,15 @@ mod effects;
 mod executors;
 mod files;
 mod full_disk;
+mod hostile_senders;
 mod keys;
 mod limits;
 mod load;
 mod log;
 mod logins;
 mod message;
+#[path = "../shared/moto.rs"]
+mod moto;
 mod moving;
 #[path = "../shared/needs.rs"]
 mod needs;
@@ -34,7 +37,10 @@ mod postgres;
 mod sender;
 mod server;
 mod servers;
+#[path = "../shared/spoiler.rs"]
+mod spoiler;
 mod starting;
+mod streams;
 mod tls;
 mod traces;
 mod users;

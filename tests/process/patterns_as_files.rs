@@ -3,6 +3,7 @@
 mod development;
 mod environments;
 mod examples;
+mod repository;
 
 use crate::server::{Server, heddle, output};
 use serde_json::{Value, json};
@@ -336,6 +337,22 @@ fn a_day_with_files() {
     it.server.call("POST", &path, &it.token, r#"{"name": "staging"}"#);
     let promoted = it.done(&["promote", "total", "--from", "production", "--to", "staging"]);
     assert!(promoted.ends_with("is deployed to staging\n"), "{promoted}");
+    let places = it.done(&["deployments", "--json"]);
+    let places: Value = serde_json::from_str(&places).unwrap();
+    let places = places.as_array().unwrap().iter().map(|place| {
+        let text = |name: &str| place[name].as_str().unwrap_or_default().to_owned();
+        assert!(text("deployedBy").ends_with(" (files)"), "{place}");
+        [text("pattern"), text("environment"), text("status")].join(" ")
+    });
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        ["total production active", "total staging active"]
+    );
+    let table = it.done(&["deployments", "total", "--env", "staging"]);
+    assert!(
+        table.starts_with("PATTERN  ENVIRONMENT  VERSION  STATUS") && table.lines().count() == 2,
+        "{table}"
+    );
     for deployment in it.server.call("GET", "/api/deployments", &it.token, "").1["data"]
         .as_array()
         .unwrap()

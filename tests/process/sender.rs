@@ -48,7 +48,8 @@ impl Hook {
         }
     }
 
-    fn request(&self, key: &str, n: usize) -> String {
+    /// The request that sends `n` under a key.
+    pub fn request(&self, key: &str, n: usize) -> String {
         let body = json!({"n": n}).to_string();
         let signature = sign(&self.secret, &body);
         format!(

@@ -13,6 +13,8 @@ use std::process::{Child, Command, Stdio};
 pub fn heddle(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
     command.env_clear().current_dir(dir);
+    // Where tests/coverage/run has what was executed counted.
+    command.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
     command
 }
 

@@ -92,6 +92,22 @@ async fn both_sides_of_a_link_speak_whenever_they_like() {
     sender.send_with(frame, vec![std::sync::Arc::new(file)]).unwrap();
     assert_eq!(next(&mut receiver).await, b"with a file");
     assert_eq!(next(&mut receiver).await, b"hello");
+    // Whoever looks takes what others would be woken for, and these go on to wait.
+    assert_eq!(receiver.fill_now().unwrap(), None);
+    let mut frame = Frame::new();
+    frame.extend(b"looked for");
+    sender.send(frame).unwrap();
+    let looked = async {
+        while receiver.fill_now().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looked).await.unwrap();
+    assert_eq!(receiver.take_frame().unwrap(), Some(b"looked for".as_slice()));
+    let mut frame = Frame::new();
+    frame.extend(b"waited for");
+    sender.send(frame).unwrap();
+    assert_eq!(next(&mut receiver).await, b"waited for");
     let mut frame = Frame::new();
     frame.extend(&vec![0; (16 << 20) + 1]);
     assert!(sender.send(frame).is_err());

@@ -19,6 +19,7 @@ mod javascript;
 mod journal;
 mod key_values;
 mod limits;
+mod lists;
 mod mail;
 #[expect(
     clippy::duplicate_mod,
@@ -42,6 +43,8 @@ mod scripts;
 mod server;
 mod services;
 mod smtp;
+#[path = "../shared/spoiler.rs"]
+mod spoiler;
 mod sql;
 #[expect(
     clippy::duplicate_mod,

@@ -6,10 +6,11 @@ mod postgres;
 mod server;
 
 use crate::services::{Given, closed_runtime, open_runtime, open_runtime_with_connectors, run_data};
+use crate::spoiler::{Spoiler, cases};
 use heddle_runtime::{Limits, Runtime};
 use postgres::{INT4, INT4_ARRAY, Says};
 use serde_json::{Value, json};
-use server::{Server, Spoiler, endless, read, serve};
+use server::{Server, endless, read, serve};
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -406,12 +407,6 @@ async fn strange_times_to_wait_come_with_an_answer_as_any_other() {
         let failure = failure(&runtime, "http", server.port).await;
         assert!(failure.starts_with("HTTP_503: "), "{wait}: {failure}");
     }
-}
-
-/// How many cases of each protocol; CONTRIBUTING.md says how to have more.
-fn cases(default: u64) -> u64 {
-    let wanted = std::env::var("HEDDLE_HOSTILE_CASES").ok();
-    wanted.map_or(default, |wanted| wanted.parse().unwrap())
 }
 
 /// Types of PostgreSQL, and a value of each in binary.

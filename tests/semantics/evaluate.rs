@@ -6,9 +6,10 @@ use crate::expression::Stop;
 use crate::flat::{FlatGraph, Work, flatten};
 use crate::graph::{Case, OnError};
 use crate::js::{Js, OPEN};
+use crate::lists::{joined, spread};
 use crate::names::Surroundings;
 use crate::nodes::{Failure, Outcome, execute};
-use crate::pairing::Origins;
+use crate::pairing::{Origins, brought_back};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// What can be seen of a run.
@@ -49,7 +50,7 @@ const EXECUTIONS_MAX: usize = 2_000;
 
 pub type FrameId = usize;
 pub type NodeId = usize;
-type Emission = BTreeMap<usize, Js>;
+pub type Emission = BTreeMap<usize, Js>;
 
 /// One execution of the graph or of a body.
 pub struct Frame {
@@ -85,6 +86,8 @@ struct Iterations {
     results: Vec<Option<Js>>,
     /// For blocks: what the elements have emitted.
     emissions: Vec<Emission>,
+    /// Where lists of items travel, for each iteration: the elements of the input that those are of that came back. `None`: open.
+    origins: Vec<Option<Vec<Option<usize>>>>,
     execution: usize,
 }
 
@@ -316,6 +319,7 @@ impl Run<'_> {
                     items,
                     next: running,
                     running,
+                    origins: vec![Some(Vec::new()); results.len()],
                     results,
                     emissions: vec![],
                     execution,
@@ -333,6 +337,7 @@ impl Run<'_> {
                     running: 0,
                     results: vec![],
                     emissions: vec![],
+                    origins: vec![],
                     execution,
                 };
                 self.loops.insert((frame, node), iterations);
@@ -417,8 +422,12 @@ impl Run<'_> {
             for (port, value) in emission {
                 let origins = self.frames[frame].origins.entry((node, port));
                 let origins = origins.or_insert_with(|| Some(vec![Vec::new()]));
-                origins.as_mut().unwrap()[0].push(Some(index));
-                ports.entry(port).or_default().push(value);
+                let values = match value {
+                    Js::Array(items) if self.graph.items => items,
+                    value => vec![value],
+                };
+                origins.as_mut().unwrap()[0].extend(values.iter().map(|_| Some(index)));
+                ports.entry(port).or_default().extend(values);
             }
         }
         let emission = ports
@@ -430,7 +439,11 @@ impl Run<'_> {
     }
 
     /// `always`: if items came and none leaves by the first port (of a loop: `done`), one empty item does.
-    fn filled(&mut self, frame: FrameId, node: NodeId, mut emission: Emission) -> Emission {
+    fn filled(&mut self, frame: FrameId, node: NodeId, emission: Emission) -> Emission {
+        let mut emission = match self.graph.items {
+            true => spread(emission),
+            false => emission,
+        };
         let flat = &self.graph.nodes[node];
         let is_empty = |value: &Js| matches!(value, Js::Array(items) if items.is_empty());
         let none_came = match self.input(frame, node) {
@@ -445,6 +458,7 @@ impl Run<'_> {
         match emission.get(&port) {
             Some(Js::Array(items)) if items.is_empty() => emission.insert(port, Js::Array(vec![item])),
             Some(_) => return emission,
+            None if self.graph.items => emission.insert(port, Js::Array(vec![item])),
             None => emission.insert(port, item),
         };
         self.frames[frame].origins.remove(&(node, port));
@@ -565,6 +579,7 @@ impl Run<'_> {
             running,
             results: vec![],
             emissions: vec![Emission::new(); items.len()],
+            origins: vec![],
             execution,
             items: items.clone(),
         };
@@ -596,7 +611,11 @@ impl Run<'_> {
                 self.settle(inner, node, &Emission::new(), &mut ready);
             }
         }
-        self.enter(inner, turn.node, turn.item, ready)
+        let entering = match self.graph.items && turn.has_item {
+            true => Js::Array(vec![turn.item]),
+            false => turn.item,
+        };
+        self.enter(inner, turn.node, entering, ready)
     }
 
     /// An execution of a block has ended.
@@ -659,6 +678,10 @@ impl Run<'_> {
         execution: usize,
         emission: Emission,
     ) -> Result<(), Stop> {
+        let emission = match self.graph.items {
+            true => spread(emission),
+            false => emission,
+        };
         let emission: Emission = emission
             .into_iter()
             .map(|(port, value)| (port, value.leaving()))
@@ -745,7 +768,7 @@ impl Run<'_> {
             .filter_map(|edge| self.frames[frame].edges.get(&edge.index).cloned().flatten())
             .collect();
         let value = if values.len() > 1 {
-            Some(Js::Array(values))
+            Some(self.together(values))
         } else {
             values.pop()
         };
@@ -759,6 +782,7 @@ impl Run<'_> {
             return self.end_of_block(&turn, emission);
         }
         let index = self.frames[frame].index;
+        let origins = brought_back(self, frame, owner);
         let iterations = self.loops.get_mut(&(parent, owner)).unwrap();
         if self.graph.nodes[owner].repeats {
             if let Some(value) = value {
@@ -767,6 +791,7 @@ impl Run<'_> {
             return self.repeat(parent, owner);
         }
         iterations.results[index] = value;
+        iterations.origins[index] = origins;
         if iterations.next < iterations.items.len() {
             iterations.next += 1;
             let next = iterations.next - 1;
@@ -822,6 +847,14 @@ impl Run<'_> {
     fn end_foreach(&mut self, frame: FrameId, node: NodeId) -> Result<(), Stop> {
         let iterations = self.loops.remove(&(frame, node)).unwrap();
         let count = iterations.results.len();
+        if self.graph.items {
+            let origins: Option<Vec<_>> = iterations.origins.into_iter().collect();
+            let origins = origins.map(|origins| vec![origins.concat()]);
+            self.frames[frame].origins.insert((node, 1), origins);
+            let results = self.together(iterations.results.into_iter().flatten().collect());
+            let emission = self.filled(frame, node, Emission::from([(1, results)]));
+            return self.complete(frame, node, iterations.execution, emission);
+        }
         if let Js::Array(input) = self.input(frame, node) {
             // Its items are those of its input if there are as many.
             let numbered = iterations.results.iter().enumerate();
@@ -891,6 +924,14 @@ impl Run<'_> {
         self.iterate(frame, node, index)
     }
 
+    /// What several edges have brought.
+    fn together(&self, values: Vec<Js>) -> Js {
+        match self.graph.items {
+            true => joined(values),
+            false => Js::Array(values),
+        }
+    }
+
     /// What a node works on: `once` leaves of each list that comes by a port only the first item.
     fn input(&self, frame: FrameId, node: NodeId) -> Js {
         let flat = &self.graph.nodes[node];
@@ -922,13 +963,21 @@ impl Run<'_> {
             };
         }
         let wired: BTreeSet<usize> = self.graph.incoming(node).map(|edge| edge.target_port).collect();
+        // Where lists of items travel, a Merge gets one for each edge, dead or not, and so does one of several ports.
+        let keeps_places = self.graph.items && (flat.collects || wired.len() > 1);
         let value_of = |port: usize| {
             let edges = self.graph.incoming(node).filter(|edge| edge.target_port == port);
+            let none = || keeps_places.then(|| Js::Array(Vec::new()));
             let mut values: Vec<Js> = edges
-                .filter_map(|edge| self.frames[frame].edges.get(&edge.index).cloned().flatten())
+                .filter_map(|edge| {
+                    let brought = self.frames[frame].edges.get(&edge.index).cloned().flatten();
+                    brought.or_else(none)
+                })
                 .collect();
-            if values.len() > 1 || flat.collects {
+            if flat.collects {
                 Some(Js::Array(values))
+            } else if values.len() > 1 {
+                Some(self.together(values))
             } else {
                 values.pop()
             }

@@ -36,6 +36,8 @@ pub const REQUIRED: &[(&str, u64)] = &[
     ("skipped nodes", 200),
     ("logged", 200),
     ("lenient", 400),
+    ("lists of items", 300),
+    ("several items", 80),
 ];
 
 /// Features of a case, by what was executed.
@@ -54,6 +56,9 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
         }
         if execution.path.contains("].") {
             out.insert("nested loop");
+        }
+        if case.items && execution.path.ends_with("#1") {
+            out.insert("several items");
         }
         if execution.path.ends_with("[1]") {
             out.insert("loop with several iterations");
@@ -88,6 +93,7 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
         }
     }
     out.extend(case.lenient.then_some("lenient"));
+    out.extend(case.items.then_some("lists of items"));
     out.extend(expected.filled.then_some("an empty item for none"));
     out.extend(expected.error.is_some().then_some("run failed"));
     out.extend(expected.output.is_some().then_some("returned"));

@@ -7,6 +7,8 @@ pub struct FlatGraph<'a> {
     pub nodes: Vec<FlatNode<'a>>,
     pub edges: Vec<FlatEdge>,
     pub definitions: &'a [(String, Definition)],
+    /// Whether lists of items travel along the edges.
+    pub items: bool,
     /// Ids of nodes that do not execute.
     pinned: Vec<&'a str>,
 }
@@ -110,6 +112,7 @@ pub fn flatten(case: &Case) -> FlatGraph<'_> {
         nodes: Vec::new(),
         edges: Vec::new(),
         definitions: &case.definitions,
+        items: case.items,
         pinned: case.pins.iter().map(|pin| pin.node.as_str()).collect(),
     };
     inline(&mut flat, &case.graph, "");
@@ -134,7 +137,7 @@ fn inline<'a>(flat: &mut FlatGraph<'a>, graph: &'a Graph, prefix: &str) {
         let id = format!("{prefix}{}", node.id);
         match composite(flat, node, prefix) {
             Some(inner) => inline_composite(flat, node, inner, &id, prefix),
-            None => flat.nodes.push(flat_node(flat.definitions, node, id, prefix)),
+            None => flat.nodes.push(flat_node(flat, node, id, prefix)),
         }
     }
     for edge in &graph.edges {
@@ -166,7 +169,7 @@ fn inline_composite<'a>(flat: &mut FlatGraph<'a>, node: &'a Node, inner: &'a Gra
     if is_block {
         flat.nodes.push(FlatNode {
             is_block,
-            ..flat_node(flat.definitions, node, id.to_owned(), prefix)
+            ..flat_node(flat, node, id.to_owned(), prefix)
         });
     }
     let first = flat.nodes.len();
@@ -177,7 +180,7 @@ fn inline_composite<'a>(flat: &mut FlatGraph<'a>, node: &'a Node, inner: &'a Gra
     } else {
         id.to_owned()
     };
-    let mut rim = flat_node(flat.definitions, node, rim_id, prefix);
+    let mut rim = flat_node(flat, node, rim_id, prefix);
     if is_block {
         let entry = flat.index(&format!("{id}/{}", entry_of(inner)));
         let ends = [(block, HIDDEN_PORT, entry, 0), (exit, 0, block, HIDDEN_PORT)];
@@ -243,12 +246,27 @@ fn entry_of(graph: &Graph) -> &str {
         .id
 }
 
-fn flat_node<'a>(
-    definitions: &'a [(String, Definition)],
-    node: &'a Node,
-    id: String,
-    prefix: &str,
-) -> FlatNode<'a> {
+/// Whether a node works on single items, and so executes for each where lists of them travel.
+fn works_on_items(kind: &Kind, definitions: &[(String, Definition)]) -> bool {
+    match kind {
+        Kind::SetFields { .. }
+        | Kind::Transform(_)
+        | Kind::If(_)
+        | Kind::SwitchEquals { .. }
+        | Kind::SwitchWhen { .. }
+        | Kind::Throw { .. }
+        | Kind::Log { .. } => true,
+        Kind::Defined(name) => match definition(definitions, name) {
+            Definition::Expression(inputs, _) => inputs.len() == 1,
+            Definition::Composite(_) => false,
+        },
+        _ => false,
+    }
+}
+
+fn flat_node<'a>(flat: &FlatGraph<'a>, node: &'a Node, id: String, prefix: &str) -> FlatNode<'a> {
+    let definitions = flat.definitions;
+    let by_default = flat.items && !node.whole && works_on_items(&node.kind, definitions);
     FlatNode {
         id,
         prefix: prefix.to_owned(),
@@ -260,7 +278,7 @@ fn flat_node<'a>(
         inputs: node.inputs(definitions),
         outputs: node.outputs(definitions),
         on_error: node.on_error,
-        each: node.each,
+        each: node.each || by_default,
         once: node.once && !node.disabled,
         always: node.always && !node.disabled,
         concurrency: node.concurrency,

@@ -56,6 +56,18 @@ pub fn case(seed: u64) -> Case {
         rng.shuffle(&mut graph.edges);
     }
     drop_unused(&graph, &mut definitions);
+    let items = seed % 5 == 1;
+    if items {
+        let inner = definitions
+            .iter_mut()
+            .filter_map(|(_, definition)| match definition {
+                Definition::Composite(graph) => Some(graph),
+                Definition::Expression(..) => None,
+            });
+        for graph in inner.chain([&mut graph]) {
+            suit_items(&mut rng, graph);
+        }
+    }
     Case {
         graph,
         definitions,
@@ -63,6 +75,21 @@ pub fn case(seed: u64) -> Case {
         event,
         pins,
         lenient: seed.is_multiple_of(4),
+        items,
+    }
+}
+
+/// Where lists of items travel, objects can't be merged, and some nodes execute once for a list.
+fn suit_items(rng: &mut Rng, graph: &mut Graph) {
+    for node in &mut graph.nodes {
+        if node.kind == Kind::Merge(Merge::Combine) {
+            node.kind = Kind::Merge(Merge::Zip);
+        }
+        node.whole = !node.each && chance(rng, 5);
+        // It has no port by which elements that failed could leave; what a trace shows of them then is not compared.
+        if matches!(node.kind, Kind::Throw { .. }) && node.on_error == OnError::Continue {
+            node.on_error = OnError::Branch;
+        }
     }
 }
 

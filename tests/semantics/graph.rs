@@ -14,6 +14,8 @@ pub struct Case {
     pub pins: Vec<Pin>,
     /// Whether what an expression throws is `undefined`.
     pub lenient: bool,
+    /// Whether lists of items travel along the edges.
+    pub items: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +36,8 @@ pub struct Node {
     /// Wait between them; none when zero.
     pub backoff_ms: u32,
     pub each: bool,
+    /// Executes once for the list, where lists of items travel: `each: false`.
+    pub whole: bool,
     /// Of a list that comes, only the first item counts.
     pub once: bool,
     /// One empty item leaves rather than none.
@@ -242,7 +246,10 @@ impl Case {
     pub fn graph_json(&self) -> Value {
         let mut graph = self.graph.to_json();
         if self.lenient {
-            graph["settings"] = json!({"expressions": "lenient"});
+            graph["settings"]["expressions"] = json!("lenient");
+        }
+        if self.items {
+            graph["settings"]["items"] = json!(true);
         }
         graph
     }
@@ -284,6 +291,7 @@ impl Node {
             attempts: 1,
             backoff_ms: 0,
             each: false,
+            whole: false,
             once: false,
             always: false,
             concurrency: 1,
@@ -312,8 +320,8 @@ impl Node {
         if self.attempts > 1 {
             data["retry"] = json!({"maxAttempts": self.attempts, "backoffMs": self.backoff_ms, "factor": 1});
         }
-        if self.each {
-            data["each"] = json!(true);
+        if self.each || self.whole {
+            data["each"] = json!(self.each);
         }
         if self.once {
             data["once"] = json!(true);

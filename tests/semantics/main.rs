@@ -13,6 +13,7 @@ mod flat;
 mod generate;
 mod graph;
 mod js;
+mod lists;
 mod names;
 mod nodes;
 mod pairing;

@@ -102,8 +102,10 @@ impl<'r> Surroundings<'r> {
             (Js::Array(elements), _, Some(index)) if self.is_per_item => {
                 (elements.get(index) == Some(&self.item)).then_some(Some(index))
             }
-            // With `once` there is no other.
-            (Js::Array(elements), ..) if elements.len() == 1 && self.run.graph.nodes[self.node].once => {
+            // With `once` there is no other, and where lists of items travel, one may be a list too.
+            (Js::Array(elements), ..)
+                if elements.len() == 1 && (self.run.graph.nodes[self.node].once || self.run.graph.items) =>
+            {
                 Some(Some(0))
             }
             (Js::Array(_), ..) => None,

@@ -146,9 +146,11 @@ fn outcome(
             batch_size,
         } => {
             let mut items: Vec<_> = array(items, names)?.into_iter().map(Js::leaving).collect();
-            if *batch_size > 0 {
+            // Where lists of items travel, an iteration gets one too.
+            let batch_size = (*batch_size).max(usize::from(graph.items));
+            if batch_size > 0 {
                 items = items
-                    .chunks(*batch_size)
+                    .chunks(batch_size)
                     .map(|slice| Js::Array(slice.to_vec()))
                     .collect();
             }

@@ -86,6 +86,17 @@ fn into_node(run: &Run<'_>, frame: FrameId, node: NodeId, element: Option<usize>
     let is_one_port = live.iter().all(|edge| edge.target_port == live[0].target_port);
     match (&live[..], element) {
         ([only], _) if !collects => vec![Way::new(only, element)],
+        // The lists of several edges follow each other.
+        (several, Some(mut place)) if is_one_port && !collects && run.graph.items => {
+            for live in several {
+                let count = count(&live.value);
+                if place < count {
+                    return vec![Way::new(live, Some(place))];
+                }
+                place -= count;
+            }
+            Vec::new()
+        }
         (several, Some(place)) if is_one_port && !collects => several
             .get(place)
             .map(|live| Way::new(live, None))
@@ -101,10 +112,12 @@ fn before(run: &Run<'_>, frame: FrameId, way: &Way) -> Result<Vec<Way>, Stop> {
     let node = way.source;
     let live = live_edges(run, frame, node);
     let Some(origins) = run.frames[frame].origins.get(&(node, way.source_port)) else {
-        return Ok(match untold(way, &live, run.graph.nodes[node].once) {
-            Some(element) => into_node(run, frame, node, element),
-            None => Vec::new(),
-        });
+        return Ok(
+            match untold(way, &live, run.graph.nodes[node].once, run.graph.items) {
+                Some(element) => into_node(run, frame, node, element),
+                None => Vec::new(),
+            },
+        );
     };
     let origins = origins.as_ref().ok_or(Stop::Open)?;
     let Some(element) = way.element else {
@@ -115,7 +128,18 @@ fn before(run: &Run<'_>, frame: FrameId, way: &Way) -> Result<Vec<Way>, Stop> {
         let origin = origins.first().and_then(origin);
         return Ok(origin.map_or(Vec::new(), |at| into_node(run, frame, node, Some(at))));
     }
-    let ways = live.iter().zip(origins);
+    // Where lists of items travel, a Merge has got one for each edge, dead or not.
+    let is_live = |edge: usize| matches!(run.frames[frame].edges.get(&edge), Some(Some(_)));
+    let edges = run.graph.incoming(node).map(|edge| edge.index);
+    let lists: Vec<&Vec<Option<usize>>> = match run.graph.items {
+        true => edges
+            .zip(origins)
+            .filter(|(edge, _)| is_live(*edge))
+            .map(|(_, list)| list)
+            .collect(),
+        false => origins.iter().collect(),
+    };
+    let ways = live.iter().zip(lists);
     Ok(ways
         .filter_map(|(live, list)| Some(Way::new(live, Some(origin(list)?))))
         .collect())
@@ -123,12 +147,13 @@ fn before(run: &Run<'_>, frame: FrameId, way: &Way) -> Result<Vec<Way>, Stop> {
 
 /// Of a node that does not say: one item pairs with all that came of it, equal counts pair by place.
 #[expect(clippy::option_option, reason = "unknown, the whole, or an element")]
-fn untold(way: &Way, live: &[Live], once: bool) -> Option<Option<usize>> {
+fn untold(way: &Way, live: &[Live], once: bool, items: bool) -> Option<Option<usize>> {
     let count = match live {
         [only] => match &only.value {
             Js::Array(input) => input.len(),
             _ => return Some(None),
         },
+        several if items => several.iter().map(|live| count(&live.value)).sum(),
         several if way.element.is_some() => several.len(),
         _ => return Some(None),
     };
@@ -139,6 +164,56 @@ fn untold(way: &Way, live: &[Live], once: bool) -> Option<Option<usize>> {
     match (&way.value, way.element) {
         (Js::Array(output), Some(element)) if output.len() == count => Some(Some(element)),
         _ => None,
+    }
+}
+
+/// Which element of a loop's input each item comes from that a frame of its body has brought back. `None`: it depends on what the
+/// documents leave open.
+pub fn brought_back(run: &Run<'_>, frame: FrameId, owner: NodeId) -> Option<Vec<Option<usize>>> {
+    let next_port = run.graph.nodes[owner].next_port();
+    let mut origins = Vec::new();
+    let edges = run.graph.edges.iter();
+    for edge in edges.filter(|edge| edge.target == owner && Some(edge.target_port) == next_port) {
+        let Some(Some(value)) = run.frames[frame].edges.get(&edge.index) else {
+            continue;
+        };
+        for element in 0..count(value) {
+            let way = Way {
+                source: edge.source,
+                source_port: edge.source_port,
+                value: value.clone(),
+                element: Some(element),
+            };
+            origins.push(match count(&run.frames[frame].item) {
+                1 => run.out_of_batch(frame, owner, Some(0)).map(|(_, _, at)| at),
+                _ => to_loop(run, frame, &way).ok()?,
+            });
+        }
+    }
+    Some(origins)
+}
+
+/// The element of the loop's input to which a way back leads.
+fn to_loop(run: &Run<'_>, frame: FrameId, way: &Way) -> Result<Option<usize>, Stop> {
+    if let Some((_, _, at)) = run.out_of_batch(frame, way.source, way.element) {
+        return Ok(Some(at));
+    }
+    if run.graph.nodes[way.source].scope != run.frames[frame].owner {
+        return Ok(None);
+    }
+    for before in before(run, frame, way)? {
+        if let Some(at) = to_loop(run, frame, &before)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// How many items a value is.
+fn count(value: &Js) -> usize {
+    match value {
+        Js::Array(items) => items.len(),
+        _ => 1,
     }
 }
 

@@ -44,6 +44,7 @@ fn candidates(case: &Case) -> Vec<Case> {
         offer(&|case| drop(case.pins.remove(index)));
     }
     offer(&|case| case.lenient = false);
+    offer(&|case| case.items = false);
     offer(&|case| case.event = Value::Null);
     offer(&|case| case.event = json!({}));
     if let Value::Object(fields) = &case.event {
@@ -60,6 +61,7 @@ fn candidates(case: &Case) -> Vec<Case> {
         };
         let mut simpler = vec![
             node(&|node| node.each = false),
+            node(&|node| node.whole = false),
             node(&|node| node.once = false),
             node(&|node| node.always = false),
             node(&|node| node.concurrency = 1),

@@ -70,6 +70,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("Rights.secrets", "names"),
     ("Secret.0", "a name, in an expression"),
     ("Secret.1", "a name, in the audit log"),
+    ("Step.secret", "where it is in an answer"),
     ("WaitingRow.key", "the name of a result in the journal"),
 ];
 

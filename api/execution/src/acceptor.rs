@@ -1,8 +1,10 @@
 //! Accepting: events that come at the same time are stored by one statement, and only then acknowledged. A run that
-//! nobody outside can notice may have begun, or ended, by then. Small ones don't wait for others' large ones.
+//! nobody outside can notice may have begun, or ended, by then. Small ones don't wait for others' large ones, which are stored
+//! beside them.
 
 use crate::answer_stream::{Beginning, Begun};
 use crate::backlog::Backlog;
+use crate::beside::Beside;
 use crate::dispatcher::Dispatcher;
 use crate::early::{self, Early};
 use crate::end_notifier::EndNotifier;
@@ -363,36 +365,82 @@ fn load(row: &AcceptedRow, run: &Run) -> Load {
 /// Which run each key of the group belongs to.
 type Keys = HashMap<(String, String), RunId>;
 
-/// Stores what is accepted, a group at a time, until the acceptor has gone.
+/// Stores what is accepted, a group of what is small and one of what is large at a time, until the acceptor has gone.
 async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waiting>>) {
-    let mut group = Vec::with_capacity(GROUP_MAX);
+    let mut group: Vec<Box<Waiting>> = Vec::with_capacity(GROUP_MAX);
     // What a deployment's senders have sent is stored in that order.
     let mut turns = Turns::new(GROUP_MAX);
-    // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
-    let mut held_back = Vec::new();
+    let mut beside = Beside::default();
     loop {
-        group.append(&mut held_back);
-        if group.is_empty() && turns.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
-            return;
+        if beside.has_ended() {
+            turns.large_is_stored();
+        }
+        if group.is_empty() && !turns.has_small() && !turns.may_store_large() {
+            tokio::select! {
+                count = waiting.recv_many(&mut group, GROUP_MAX) => if count == 0 {
+                    if !beside.is_under_way() {
+                        return;
+                    }
+                    beside.ended().await;
+                    turns.large_is_stored();
+                    continue;
+                },
+                () = beside.ended() => {
+                    turns.large_is_stored();
+                    continue;
+                }
+            }
         }
         while let Ok(next) = waiting.try_recv() {
             group.push(next);
         }
-        let load = turns.group(&mut group, |it| (it.load, it.run.deployment.id));
-        let mut keys = HashSet::new();
-        held_back = group
-            .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
-            .collect();
-        let owner = parts.lease.owner();
-        let server = (&owner, parts.lease.executes());
-        let stored = store_group(&parts.store, parts.clock.now(), server, (load, &mut group)).await;
-        if stored.is_err() {
-            parts.lease.look();
+        let load = turns.small_group(&mut group, |it| (it.load, it.run.deployment.id));
+        let mut held_back = extract_repeated(&mut group);
+        if let Some((load, mut large)) = turns.large_group() {
+            held_back.append(&mut extract_repeated(&mut large));
+            let parts = parts.clone();
+            beside.begin(async move { store(&parts, load, &mut large).await });
         }
-        for mut it in group.drain(..) {
-            it.run.owner = owner.clone();
-            settle(&parts, it, &stored);
+        if !group.is_empty() {
+            store(&parts, load, &mut group).await;
         }
+        group.append(&mut held_back);
+    }
+}
+
+/// Takes out of a group what has a key that is there already: it would be refused by the statement, and waits for the next group.
+#[expect(
+    clippy::vec_box,
+    reason = "the channel hands over boxes, which are moved several times"
+)]
+fn extract_repeated(group: &mut Vec<Box<Waiting>>) -> Vec<Box<Waiting>> {
+    let mut keys = HashSet::new();
+    group
+        .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
+        .collect()
+}
+
+/// Stores a group, and tells everybody in it.
+#[expect(
+    clippy::vec_box,
+    reason = "the channel hands over boxes, which are moved several times"
+)]
+async fn store(parts: &Parts, load: Load, group: &mut Vec<Box<Waiting>>) {
+    let owner = parts.lease.owner();
+    let server = (&owner, parts.lease.executes());
+    let stored = store_group(
+        &parts.store,
+        parts.clock.now(),
+        server,
+        (load, group.as_mut_slice()),
+    )
+    .await;
+    if stored.is_err() {
+        parts.lease.look();
+    }
+    for mut it in group.drain(..) {
+        it.run.owner = owner.clone();
+        settle(parts, it, &stored);
     }
 }
 
@@ -478,7 +526,7 @@ async fn store_group(
                 let is_new = |row: &AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
                 let owner = if executes { &server } else { runs::NOBODY };
-                let Some(later) = runs::accept(db, &server, owner, new).await? else {
+                let Some(later) = runs::accept(db, &server, owner, (load, new)).await? else {
                     return Err(StoreError::Unavailable(Failed::NoLease));
                 };
                 if !executes {

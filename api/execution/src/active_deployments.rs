@@ -2,13 +2,14 @@
 //! older than the last change that this server made, or has heard of.
 
 use crate::deployment::{ActiveDeployment, Origin, tenant_of};
-use crate::modules::{LoadError, Modules};
+use crate::modules::{LoadError, Modules, Unusable};
 use crate::tenants::Tenants;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
-use heddle_store::{Moment, ReadCache, Store, deployments};
+use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::{Moment, ReadCache, Store};
 use std::sync::Arc;
 
 /// Deployments kept.
@@ -102,10 +103,14 @@ impl ActiveDeployments {
         if let Some(kept) = kept.filter(|kept| kept.is_of(&row)) {
             return Ok(Some(kept));
         }
-        let program = match self.modules.load(&row.artifact, row.user_id).await {
+        let program = match self.modules.load(&row).await {
             Ok(program) => program,
             Err(LoadError::Unusable(reason)) => {
                 tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
+                // Others may be a matter of this server's version. A paused one fails when somebody resumes it.
+                if matches!(reason, Unusable::Changed) && row.status == DeploymentStatus::Active {
+                    self.fail(&row, &reason).await?;
+                }
                 return Ok(None);
             }
             Err(LoadError::Failed(error)) => return Err(error),
@@ -115,5 +120,16 @@ impl ActiveDeployments {
         let code_bytes = active.program.code_bytes();
         self.by_slot.keep(moment, slot, active.clone(), code_bytes);
         Ok(Some(active))
+    }
+
+    /// Notes why a deployment does not execute, until it is deployed again.
+    async fn fail(&self, row: &DeploymentRow, reason: &Unusable) -> Result<(), ServiceError> {
+        let (id, artifact, reason) = (row.id, row.artifact.clone(), reason.to_string());
+        let now = self.modules.seals().clock.now();
+        let write = self.store.write(move |db| {
+            Box::pin(async move { deployments::fail_for_system(db, id, &artifact, &reason, now).await })
+        });
+        write.await?;
+        Ok(())
     }
 }

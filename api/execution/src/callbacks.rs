@@ -264,8 +264,12 @@ fn checked(state: &Value, event: &str) -> Result<String, String> {
     };
     let mut event: Value = serde_json::from_str(event).unwrap_or_default();
     let given = event.get("body").and_then(Value::as_object).cloned();
+    let given = given.unwrap_or_default();
+    if let Some(told) = form.unknown(&given) {
+        return Err(told);
+    }
     let values = form
-        .check_json(&given.unwrap_or_default())
+        .check_json(&given)
         .map_err(|mistakes| format!("The body must have the form's fields. {}", form.told(&mistakes)))?;
     if let Some(event) = event.as_object_mut() {
         event.insert("body".to_owned(), Value::Object(values));

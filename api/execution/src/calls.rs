@@ -31,7 +31,7 @@ use heddle_runtime::{
 };
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::runs::journal;
-use heddle_store::{Store, deployments};
+use heddle_store::{Store, deployments, workspaces};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::fmt;
@@ -349,12 +349,30 @@ impl CallEffect {
         })
     }
 
-    /// The newest version in the place of the deployed one.
+    /// The name of the environment of a deployment, if that asks something of what is deployed to it.
+    async fn ruled(&self, active: &ActiveDeployment) -> Result<Option<String>, ServiceError> {
+        let Some(environment) = active.environment else {
+            return Ok(None);
+        };
+        let mut reader = self.calls.store.reader().await?;
+        Ok(workspaces::ruled_for_system(&mut reader.db(), environment).await?)
+    }
+
+    /// The newest version in the place of the deployed one. It would have that one's secrets and variables, and may be all that the
+    /// environment's rules keep from them.
     async fn newest(
         &self,
         active: &ActiveDeployment,
         row: &PatternRow,
     ) -> Result<Arc<ActiveDeployment>, EffectError> {
+        if let Some(environment) = self.ruled(active).await.map_err(|error| unavailable(&error))? {
+            let message = format!(
+                "The newest version of the pattern `{}` ({}) can't be called: the environment `{}` has rules for what is deployed \
+                 to it, and has version {}. Deploy the newest one there, or call the one that is deployed.",
+                row.name, row.version_number, environment, active.version_number
+            );
+            return Err(EffectError::new(EffectCode::CallTarget, message));
+        }
         let found = self.calls.newest.in_place_of(active, row).await;
         found.map_err(|error| match error {
             NewestError::Failed(error) => unavailable(&error),

@@ -95,6 +95,7 @@ fn kind_of(test: &ConnectionTest) -> ConnectionKind {
     match named.as_str() {
         "postgres" | "postgresql" | "pg" | "mysql" | "mariadb" | "sqlite" | "sqlite3" => ConnectionKind::Sql,
         "open-ai" | "openai" => ConnectionKind::Chat,
+        "imap" | "pop3" | "pop" => ConnectionKind::Mailbox,
         _ if text("host").is_some() && text("baseUrl").is_none() => ConnectionKind::Smtp,
         _ => ConnectionKind::Http,
     }
@@ -109,6 +110,7 @@ fn way(kind: ConnectionKind, test: &ConnectionTest) -> Result<ProbeWay, ServiceE
     Ok(match (kind, &test.url) {
         (ConnectionKind::Sql, _) => ProbeWay::Sql,
         (ConnectionKind::Smtp, _) => ProbeWay::Smtp,
+        (ConnectionKind::Mailbox, _) => ProbeWay::Mailbox,
         (_, Some(url)) => ProbeWay::Http(url.clone()),
         (ConnectionKind::Chat, None) => ProbeWay::Http(if has_base { "models" } else { CHAT_URL }.to_owned()),
         (ConnectionKind::Http, None) if has_base => ProbeWay::Http(String::new()),
@@ -125,7 +127,7 @@ fn told(kind: ConnectionKind, result: Result<Probed, EffectError>, duration_ms: 
         Ok(Probed {
             http_status: Some(status),
         }) => of_status(status),
-        Ok(_) if kind == ConnectionKind::Smtp => {
+        Ok(_) if matches!(kind, ConnectionKind::Smtp | ConnectionKind::Mailbox) => {
             (true, "The mail server accepted the login.".to_owned(), None)
         }
         Ok(_) => (true, "Connected to the database.".to_owned(), None),

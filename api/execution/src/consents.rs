@@ -320,6 +320,8 @@ impl Consents {
             Some(name) => fields.insert("headerName".to_owned(), name),
         };
         fields.extend(text("headerPrefix").map(|prefix| ("headerPrefix".to_owned(), prefix)));
+        // Whose mailbox is read by the token.
+        fields.extend(text("user").map(|user| ("user".to_owned(), user)));
         Ok(Connection {
             id: opened.row.id.to_string(),
             name: opened.row.display_name,

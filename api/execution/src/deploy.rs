@@ -9,16 +9,17 @@ mod target;
 
 pub use missing::Missing;
 pub use plan::{Plan, PlannedSchedule};
-pub use request::{Compared, DeployError, DeployRequest, DeployVersion, Gate, Target};
+pub use request::{Compared, DeployError, DeployRequest, DeployVersion, Done, Gate, Target};
 
 use crate::active_deployments::ActiveDeployments;
 use crate::cancel::Canceller;
-use crate::compile::Finding;
 use crate::deployed_schedules;
+use crate::deployed_subscriptions;
 use crate::dispatcher::Dispatcher;
 use crate::held_runs::HeldRuns;
 use crate::modules::{LoadError, Modules};
 use crate::poller::Wakeups;
+use crate::seals;
 use crate::tenants::Tenants;
 use heddle_contract::manifest::Manifest;
 use heddle_model::access::Editor;
@@ -30,12 +31,15 @@ use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::slot::Slot;
 use heddle_model::status::Operation;
+use heddle_model::tenant::Tenant;
 use heddle_runtime::Limits;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
 use heddle_store::workspaces::{self, Hold};
-use heddle_store::{Db, Load, Store, audit, endpoints, hosting, patterns, polls, runs, schedules};
+use heddle_store::{
+    Db, Load, Store, audit, endpoints, hosting, patterns, polls, runs, schedules, subscriptions,
+};
 use plan::Planner;
 use ready::{Maker, Ready, no_environment};
 use std::sync::Arc;
@@ -128,12 +132,24 @@ impl Deployer {
         editor: &Editor,
         pattern: PatternId,
         request: DeployRequest,
-    ) -> Result<(DeploymentRow, Vec<Finding>), DeployError> {
+    ) -> Result<Done, DeployError> {
         let ready = self.maker().compiled(editor, pattern, request).await?;
         let warnings = ready.warnings.clone();
-        let stored = self.put(*editor, ready, Action::PatternDeployed).await?;
-        self.changed(&stored);
-        Ok((stored, warnings))
+        let version = (pattern, ready.row.version_number);
+        let needed = self.planner().needed(editor, version, &ready.manifest).await?;
+        let row = self.put(*editor, ready, Action::PatternDeployed).await?;
+        self.changed(&row);
+        let missing = self.planner().missing_of(editor, (&row, &needed)).await;
+        // It is deployed all the same.
+        let missing = missing.unwrap_or_else(|error| {
+            tracing::warn!(deployment = %row.id, "What a deployment lacks could not be found out: {}", chain(&error));
+            Missing::default()
+        });
+        Ok(Done {
+            row,
+            warnings,
+            missing,
+        })
     }
 
     /// What [`Deployer::deploy`] would do. Changes nothing.
@@ -274,6 +290,7 @@ impl Deployer {
                     let gone = Action::DeploymentDeleted.of(Object::Deployment(deployment));
                     audit::note(db, &owner, gone).await?;
                     schedules::remove(db, &owner, deployment).await?;
+                    subscriptions::unwant(db, deployment, &[]).await?;
                     deployments::remove(db, &owner, deployment).await?;
                     Ok::<_, ServiceError>(row)
                 })
@@ -319,6 +336,9 @@ impl Deployer {
                     deployments::put(db, &editor, &new).await?;
                     let stored = deployments::in_slot_for_system(db, slot).await?;
                     let stored = stored.ok_or(Code::NotFound)?;
+                    let tenant = Tenant::of(stored.user_id, stored.workspace_id);
+                    let sealed = (stored.artifact.as_str(), tenant);
+                    deployments::seal_module(db, &vault, sealed, &seals::rights(&manifest)?).await?;
                     deployed_schedules::register(db, &editor, stored.id, &manifest, now).await?;
                     let of_user: &[Quota] = &[Quota::ModuleBytes, Quota::Schedules];
                     let mut added = vec![(Payer::User(stored.user_id), of_user)];
@@ -329,6 +349,8 @@ impl Deployer {
                         endpoints::add_to_slot(db, &vault, &editor, slot, &nodes, now).await?;
                         added.push((Payer::Pattern(pattern), &[Quota::Endpoints]));
                     }
+                    // Now that it has its endpoints.
+                    deployed_subscriptions::register(db, &vault, &editor, (&stored, &manifest), now).await?;
                     quota::check(db, &quotas, &added).await?;
                     let mut told = action
                         .of(Object::Deployment(stored.id))
@@ -370,7 +392,7 @@ impl Deployer {
         let row = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
         let row = row.ok_or(Code::NotFound)?;
         row.status.apply(operation)?;
-        match self.modules.load(&row.artifact, row.user_id).await {
+        match self.modules.load(&row).await {
             Ok(program) => {
                 let manifest = program.manifest().clone();
                 let after = After::Due(Box::new(manifest), row.environment_id);
@@ -378,7 +400,6 @@ impl Deployer {
             }
             Err(LoadError::Failed(error)) => Err(error),
             Err(LoadError::Unusable(reason)) => {
-                let message = format!("The deployment's module can't be loaded: {reason}");
                 if row.status.apply(Operation::Fail).is_ok() {
                     self.apply_with(
                         editor,
@@ -388,7 +409,7 @@ impl Deployer {
                     )
                     .await?;
                 }
-                Err(Code::NotActive.with(message))
+                Err(reason.refused())
             }
         }
     }
@@ -400,7 +421,7 @@ impl Deployer {
         operation: Operation,
         after: After,
     ) -> Result<DeploymentRow, ServiceError> {
-        let (editor, now) = (*editor, self.clock.now());
+        let (editor, now, vault) = (*editor, self.clock.now(), self.vault.clone());
         let row = self
             .store
             .write(move |db| {
@@ -421,6 +442,7 @@ impl Deployer {
                             schedules::hold(db, &editor, deployment).await?;
                             if operation == Operation::Undeploy {
                                 polls::forget(db, &editor, deployment).await?;
+                                subscriptions::unwant(db, deployment, &[]).await?;
                             }
                             reason.as_deref()
                         }
@@ -429,6 +451,14 @@ impl Deployer {
                         }
                         After::Due(manifest, _) => {
                             deployed_schedules::register(db, &editor, deployment, manifest, now).await?;
+                            deployed_subscriptions::register(
+                                db,
+                                &vault,
+                                &editor,
+                                (&row, manifest.as_ref()),
+                                now,
+                            )
+                            .await?;
                             None
                         }
                     };
@@ -486,7 +516,7 @@ impl Deployer {
     async fn check(&self) -> Result<(), ServiceError> {
         let rows = deployments::all_active(&mut self.store.reader().await?.db()).await?;
         for row in rows {
-            let reason = match self.modules.load(&row.artifact, row.user_id).await {
+            let reason = match self.modules.load(&row).await {
                 Ok(_) => continue,
                 Err(LoadError::Failed(error)) => {
                     // It is loaded when it is needed; the others may be well.
@@ -503,6 +533,25 @@ impl Deployer {
             });
             write.await?;
             self.active.forget(slot);
+        }
+        self.seal_the_rest().await
+    }
+
+    /// Loads what an earlier heddle has deployed and nobody loads for now, so that it is sealed while that is taken as it is.
+    async fn seal_the_rest(&self) -> Result<(), ServiceError> {
+        if !self.modules.seals().takes_unsealed().await? {
+            return Ok(());
+        }
+        let rest = deployments::without_seals(&mut self.store.reader().await?.db()).await?;
+        for (id, artifact) in rest {
+            let found = deployments::by_id_for_system(&mut self.store.reader().await?.db(), id).await?;
+            let Some(mut row) = found else {
+                continue;
+            };
+            row.artifact = artifact;
+            if let Err(LoadError::Failed(error)) = self.modules.load(&row).await {
+                tracing::error!(deployment = %id, "A module could not be sealed: {}", chain(&error));
+            }
         }
         Ok(())
     }

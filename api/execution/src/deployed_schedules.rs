@@ -1,4 +1,4 @@
-//! The schedules of what is deployed: those of its OnSchedule and OnPoll nodes, and what was set in their place. Starts no runs.
+//! The schedules of what is deployed: those of its OnSchedule, OnPoll and OnMailbox nodes, and what was set in their place. Starts no runs.
 
 use crate::schedule::{CatchUp, Schedule};
 use heddle_catalogue::Start;
@@ -7,12 +7,13 @@ use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EndpointId};
+use heddle_model::mailbox::Mailbox;
 use heddle_model::poll::{EVERY_FIVE_MINUTES, Poll};
 use heddle_store::Db;
 use heddle_store::polls::{self, ShownPoll};
 use heddle_store::schedules::{self, ScheduleRow};
 
-/// Makes the OnSchedule and OnPoll nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
+/// Makes the OnSchedule, OnPoll and OnMailbox nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
 /// the deployment holds, until a version comes that has another expression itself.
 pub async fn register(
     db: &mut Db<'_>,
@@ -35,9 +36,12 @@ pub fn rows(
     now: Timestamp,
 ) -> Result<Vec<ScheduleRow>, ServiceError> {
     let starts = |trigger: &Trigger| Start::of_type(&trigger.node_type);
-    let is_poll = |trigger: &Trigger| starts(trigger) == Some(Start::Poll);
+    let is_poll = |trigger: &Trigger| matches!(starts(trigger), Some(Start::Poll | Start::Mailbox));
     let is_asked = |node: &Trigger| {
-        let source = Poll::of(&node.parameters).fingerprint();
+        let source = match starts(node) {
+            Some(Start::Mailbox) => Mailbox::of(&node.parameters).fingerprint(),
+            _ => Poll::of(&node.parameters).fingerprint(),
+        };
         asked
             .iter()
             .any(|asked| asked.node_id == node.node_id && asked.source == source)

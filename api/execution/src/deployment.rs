@@ -5,6 +5,7 @@ use crate::tenants::TenantState;
 use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
+use heddle_model::mailbox::Mailbox;
 use heddle_model::poll::Poll;
 use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
@@ -151,6 +152,15 @@ impl ActiveDeployment {
         let first = self.manifest().triggers.first();
         self.trigger(Start::Manual).is_none()
             && first.is_some_and(|first| first.node_type == Start::Schedule.type_name())
+    }
+
+    /// What an OnMailbox node watches; none of others.
+    pub(crate) fn mailbox(&self, node_id: &str) -> Option<Mailbox> {
+        let watches = |trigger: &&Trigger| {
+            trigger.node_id == node_id && trigger.node_type == Start::Mailbox.type_name()
+        };
+        let trigger = self.manifest().triggers.iter().find(watches)?;
+        Some(Mailbox::of(&trigger.parameters))
     }
 
     /// What an OnPoll node asks; none of others.

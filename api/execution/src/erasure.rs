@@ -2,24 +2,22 @@
 //! A little at a time, so that nobody's writes wait long; what is interrupted can be begun again.
 
 use crate::active_deployments::ActiveDeployments;
+use crate::batches::{self, Batch};
 use crate::cancel::Canceller;
 use crate::environments::Environments;
 use crate::tenants::Tenants;
-use futures_util::future::BoxFuture;
 use heddle_files::Files;
-use heddle_model::clock::Timestamp;
+use heddle_model::clock::{Timestamp, monotonic};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::slot::Slot;
-use heddle_store::{Db, Store, StoreError, archive, hosting};
+use heddle_store::{Store, StoreError, archive, hosting};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows that one transaction removes.
-const BATCH_MAX: i64 = 500;
 /// An import that nobody has gone on with for so long is given up.
 const IMPORT_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 /// What is told of an import is kept for so long after its end.
@@ -58,8 +56,10 @@ impl Erasure {
             // What is in memory would come back once its rows are gone.
             self.store.meter().await?;
             for part in 0..hosting::PARTS_COUNT {
-                self.in_batches(move |db| Box::pin(hosting::remove_part(db, workspace, part, BATCH_MAX)))
-                    .await?;
+                batches::remove(&self.store, move |db, rows| {
+                    Box::pin(hosting::remove_part(db, workspace, part, rows))
+                })
+                .await?;
             }
             // A server of an earlier version may have stored one meanwhile.
             found = self.deployments(workspace).await?;
@@ -108,29 +108,23 @@ impl Erasure {
         deployment: DeploymentId,
         modules: &mut BTreeSet<String>,
     ) -> Result<(), ServiceError> {
+        let mut batch = Batch::first();
         loop {
-            let removed = self.store.write(move |db| {
-                Box::pin(async move { hosting::remove_runs(db, deployment, BATCH_MAX).await })
+            let rows = batch.rows();
+            let removed = self.store.write_sized(batches::LOAD, move |db| {
+                Box::pin(async move {
+                    let began = monotonic();
+                    let removed: Vec<(String,)> = hosting::remove_runs(db, deployment, rows).await?;
+                    Ok::<_, StoreError>((removed, began.elapsed()))
+                })
             });
-            let removed: Result<Vec<(String,)>, StoreError> = removed.await;
-            let removed = removed?;
+            let (removed, took) = removed.await?;
             let count = i64::try_from(removed.len()).unwrap_or(i64::MAX);
             modules.extend(removed.into_iter().map(|(module,)| module));
-            if count < BATCH_MAX {
+            if count < rows {
                 return Ok(());
             }
-        }
-    }
-
-    async fn in_batches<F>(&self, remove: F) -> Result<(), ServiceError>
-    where
-        F: for<'c> Fn(&'c mut Db<'_>) -> BoxFuture<'c, Result<u64, StoreError>> + Clone + Send + 'static,
-    {
-        loop {
-            let removed: u64 = self.store.write(remove.clone()).await?;
-            if removed < BATCH_MAX.unsigned_abs() {
-                return Ok(());
-            }
+            batch.adapt(took);
         }
     }
 

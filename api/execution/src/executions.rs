@@ -6,14 +6,15 @@ use crate::acceptor::Accepted;
 use crate::budget::Budget;
 use crate::callbacks::steps::{RunAsking, Step};
 use crate::callbacks::{Asked, CallbackKind, CallbackResponse, WaitingPage};
-use crate::compile::Finding;
 use crate::consents::Consents;
-use crate::deploy::{DeployError, DeployRequest, Gate, Plan};
+use crate::deploy::{DeployError, DeployRequest, Done, Gate, Plan};
 use crate::deployment::ActiveDeployment;
 use crate::environments::Environments;
 use crate::files::FileService;
 use crate::kept_values::{KeptValues, PutValue};
 use crate::lease::{self, LeaseHolder};
+use crate::mailbox_places::MailboxPlaces;
+use crate::modules::LoadError;
 use crate::parts::Parts;
 use crate::run::NewRun;
 use crate::settings::Settings;
@@ -136,7 +137,17 @@ impl Executions {
         &self.0.polls_at_once
     }
 
-    /// Polls of one owner that may be under way at once.
+    /// Connections to mailboxes that stay open.
+    pub(crate) fn mailbox_places(&self) -> &Arc<MailboxPlaces> {
+        &self.0.mailbox_places
+    }
+
+    /// Of this service, as senders reach it.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.0.base_url
+    }
+
+    /// Polls and subscriptions of one owner that may be under way at once.
     pub(crate) fn polls_of(&self, owner: UserId) -> Arc<Semaphore> {
         self.0.polls_of_owners.of(owner)
     }
@@ -183,6 +194,7 @@ impl Executions {
     pub async fn start(&self) -> Result<(), ServiceError> {
         let parts = &self.0;
         parts.base.modules.runtime().await?;
+        parts.base.modules.seals().begin().await?;
         parts.isolated.log();
         parts.base.of_workspaces.start(parts.base.stop.clone());
         if !parts.base.lease.executes() {
@@ -245,13 +257,22 @@ impl Executions {
         self.0.base.active.loaded_in_slot(slot).await
     }
 
+    /// A module that was deployed, by its SHA-256; `None`: it is no longer kept as it was.
+    pub async fn module(&self, artifact: &str) -> Result<Option<Vec<u8>>, ServiceError> {
+        match self.0.base.modules.stored(artifact).await {
+            Ok(wasm) => Ok(wasm),
+            Err(LoadError::Unusable(_)) => Ok(None),
+            Err(LoadError::Failed(error)) => Err(error),
+        }
+    }
+
     /// Deploys a version of a pattern to an environment.
     pub async fn deploy(
         &self,
         editor: &Editor,
         pattern: PatternId,
         request: DeployRequest,
-    ) -> Result<(DeploymentRow, Vec<Finding>), DeployError> {
+    ) -> Result<Done, DeployError> {
         self.0.deployer.deploy(editor, pattern, request).await
     }
 

@@ -301,6 +301,7 @@ impl Executor {
             watcher: None,
             on_wait: (!rights.effects.is_empty()).then(|| self.tail.on_wait(run)),
             is_contained: false,
+            withholds_secrets: false,
             owner: Some(run.deployment.owner.as_u128()),
             tenant: Some(run.deployment.tenant.as_u128()),
             limits: run.deployment.state.of_a_run(&self.limits),

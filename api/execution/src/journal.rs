@@ -1,6 +1,7 @@
 //! The journals of runs: entries of all runs together are stored in groups, those of each run in the order in which they came. A
 //! run that starts again is given what its journal holds.
 
+use crate::beside::Beside;
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
@@ -92,31 +93,55 @@ impl Journals {
 }
 
 async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
-    let mut group = Vec::with_capacity(GROUP_MAX);
+    let mut group: Vec<Batch> = Vec::with_capacity(GROUP_MAX);
     let mut turns = Turns::new(GROUP_MAX);
+    let mut beside = Beside::default();
     loop {
-        if turns.is_empty() && batches.recv_many(&mut group, GROUP_MAX).await == 0 {
-            return;
+        if beside.has_ended() {
+            turns.large_is_stored();
+        }
+        if !turns.has_small() && !turns.may_store_large() {
+            tokio::select! {
+                count = batches.recv_many(&mut group, GROUP_MAX) => if count == 0 {
+                    if !beside.is_under_way() {
+                        return;
+                    }
+                    beside.ended().await;
+                    turns.large_is_stored();
+                    continue;
+                },
+                () = beside.ended() => {
+                    turns.large_is_stored();
+                    continue;
+                }
+            }
         }
         while let Ok(next) = batches.try_recv() {
             group.push(next);
         }
-        let load = turns.group(&mut group, |batch: &Batch| (batch.load, batch.run));
-        let rows = newest(
-            group
-                .iter_mut()
-                .flat_map(|batch: &mut Batch| std::mem::take(&mut batch.rows)),
-        );
-        let stored = store_rows(&store, load, rows).await;
-        for batch in group.drain(..) {
-            let answer = match &stored {
-                Ok(kept) if kept.contains(&batch.run) => Ok(()),
-                Ok(_) => Err(JournalError::Lost),
-                Err(error) => Err(error.clone()),
-            };
-            // Nobody listens when the run has gone, or need not know.
-            let _ = batch.stored.send(answer);
+        let load = turns.small_group(&mut group, |batch: &Batch| (batch.load, batch.run));
+        if let Some((load, mut large)) = turns.large_group() {
+            let store = store.clone();
+            beside.begin(async move { store_batches(&store, load, &mut large).await });
         }
+        if !group.is_empty() {
+            store_batches(&store, load, &mut group).await;
+        }
+    }
+}
+
+/// Stores a group, and tells everybody in it.
+async fn store_batches(store: &Store, load: Load, group: &mut Vec<Batch>) {
+    let rows = newest(group.iter_mut().flat_map(|batch| std::mem::take(&mut batch.rows)));
+    let stored = store_rows(store, load, rows).await;
+    for batch in group.drain(..) {
+        let answer = match &stored {
+            Ok(kept) if kept.contains(&batch.run) => Ok(()),
+            Ok(_) => Err(JournalError::Lost),
+            Err(error) => Err(error.clone()),
+        };
+        // Nobody listens when the run has gone, or need not know.
+        let _ = batch.stored.send(answer);
     }
 }
 

@@ -1,15 +1,19 @@
-//! Modules made ready to run: the engine, and the compilers that make machine code for it.
+//! Modules made ready to run: the engine, and the compilers that make machine code for it. What is deployed is compared with
+//! what was deployed before it is given to anybody.
 
 use crate::blocking::blocking;
 use crate::budget::Budget;
 use crate::compile::{
     Asker, Compiled, Compilers, LoadFailure, Renamed, Session, Sources, Validation, Wanted,
 };
+use crate::seals::{Seals, Verdict};
 use heddle_compiler::Options;
-use heddle_model::error::ServiceError;
-use heddle_model::ids::UserId;
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::tenant::Tenant;
 use heddle_runtime::{Plan, Program, ProgramError, Runtime, RuntimeConfig, RuntimeError, Tier};
-use heddle_store::{Store, StoreError, deployments};
+use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::{Store, StoreError};
+use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
 
 /// Why a module can't be loaded.
@@ -27,9 +31,34 @@ pub(crate) enum Unusable {
     /// It is not stored any more.
     #[error("its module is gone: deploy the pattern again")]
     Gone,
+    /// What is stored is not what was deployed.
+    #[error(
+        "the module in the database is not the one that was deployed here, so it is not executed: the database was changed by \
+         something other than heddle, or is damaged. Tell the operator, and deploy the pattern again"
+    )]
+    Changed,
     /// This heddle can't run it.
     #[error("{0}")]
     Program(#[from] ProgramError),
+}
+
+impl Unusable {
+    /// What a run ends with that needs it.
+    pub const fn run_code(&self) -> &'static str {
+        match self {
+            Unusable::Changed => Code::ModuleChanged.name(),
+            Unusable::Gone | Unusable::Program(_) => "ARTIFACT",
+        }
+    }
+
+    /// What whoever wants to go on with it is told.
+    pub fn refused(&self) -> ServiceError {
+        let code = match self {
+            Unusable::Changed => Code::ModuleChanged,
+            Unusable::Gone | Unusable::Program(_) => Code::NotActive,
+        };
+        code.with(format!("The deployment's module can't be loaded: {self}"))
+    }
 }
 
 impl From<LoadError> for ServiceError {
@@ -56,6 +85,7 @@ impl From<StoreError> for LoadError {
 /// Compiles and loads modules.
 pub(crate) struct Modules {
     store: Store,
+    seals: Seals,
     budget: Budget,
     compilers: Compilers,
     config: RuntimeConfig,
@@ -65,9 +95,10 @@ pub(crate) struct Modules {
 
 impl Modules {
     /// Starts nothing.
-    pub fn new(store: Store, budget: Budget, compilers: Compilers, config: RuntimeConfig) -> Self {
+    pub fn new(seals: Seals, budget: Budget, compilers: Compilers, config: RuntimeConfig) -> Self {
         Modules {
-            store,
+            store: seals.store.clone(),
+            seals,
             budget,
             compilers,
             config,
@@ -131,15 +162,44 @@ impl Modules {
         session.rename(&self.budget, sources, wanted).await
     }
 
-    /// The module with this SHA-256, compiled in the turn of whose it is.
-    pub async fn load(&self, artifact: &str, owner: UserId) -> Result<Program, LoadError> {
-        let wasm = deployments::artifact(&mut self.store.reader().await?.db(), artifact).await?;
+    /// By which modules are told from those that somebody else has put in their place.
+    pub const fn seals(&self) -> &Seals {
+        &self.seals
+    }
+
+    /// A deployment's module, compiled in the turn of whose it is. Refuses what is not what was deployed.
+    pub async fn load(&self, row: &DeploymentRow) -> Result<Program, LoadError> {
+        let wasm = self.stored(&row.artifact).await?;
         let wasm = wasm.ok_or(LoadError::Unusable(Unusable::Gone))?;
-        let loaded = self.loaded(wasm, Tier::Optimized, Asker::Deployment(owner)).await;
-        loaded.map_err(|failure| match failure {
+        let asker = Asker::Deployment(row.user_id);
+        let loaded = self.loaded(wasm, Tier::Optimized, asker).await;
+        let program = loaded.map_err(|failure| match failure {
             LoadFailure::Program(error) => LoadError::Unusable(error.into()),
             LoadFailure::Other(error) => LoadError::Failed(error),
+        })?;
+        let tenant = Tenant::of(row.user_id, row.workspace_id);
+        let manifest = program.manifest();
+        match self.seals.verdict(tenant, &row.artifact, manifest).await? {
+            Verdict::Sealed => Ok(program),
+            Verdict::Foreign => Err(LoadError::Unusable(Unusable::Changed)),
+        }
+    }
+
+    /// What is stored under this SHA-256, if it has it; `None`: nothing is.
+    pub async fn stored(&self, artifact: &str) -> Result<Option<Vec<u8>>, LoadError> {
+        let wasm = deployments::artifact(&mut self.store.reader().await?.db(), artifact).await?;
+        let Some(wasm) = wasm else {
+            return Ok(None);
+        };
+        let (wasm, found) = blocking(move || {
+            let digest = Sha256::digest(&wasm);
+            (wasm, hex::encode(digest))
         })
+        .await?;
+        match found == artifact {
+            true => Ok(Some(wasm)),
+            false => Err(LoadError::Unusable(Unusable::Changed)),
+        }
     }
 
     /// A module, compiled in a turn of the one who asks, unless its machine code is there.

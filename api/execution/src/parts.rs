@@ -24,6 +24,7 @@ use crate::journal::Journals;
 use crate::kept_journals::{JournalPolicy, KeptJournals};
 use crate::lease::Lease;
 use crate::live_runs::LiveRuns;
+use crate::mailbox_places::MailboxPlaces;
 use crate::modules::Modules;
 use crate::notices::NoticeFollower;
 use crate::poller::Wakeups;
@@ -33,6 +34,7 @@ use crate::recover::Recovery;
 use crate::resume::Resumer;
 use crate::retention::{self, Retention};
 use crate::run_metrics::TenantMetrics;
+use crate::seals::Seals;
 use crate::services::RunServices;
 use crate::settings::Settings;
 use crate::stop::Stop;
@@ -58,7 +60,7 @@ use tokio::sync::Semaphore;
 
 /// Runs that execute at once: most of them wait for something outside.
 const EXECUTING_MAX: usize = 256;
-/// Lists of OnPoll nodes that are asked for at once; others wait.
+/// Lists of OnPoll nodes that are asked for, mailboxes that are read, and services that are told of webhooks, at once; others wait.
 const POLLS_AT_ONCE_MAX: usize = 32;
 /// Those of one owner.
 const POLLS_PER_OWNER_MAX: usize = 4;
@@ -106,10 +108,14 @@ pub(crate) struct Parts {
     pub executor: Arc<Executor>,
     pub deployer: Arc<Deployer>,
     pub test_runs: TestRuns,
-    /// Polls that may ask at once.
+    /// Connections to mailboxes that stay open.
+    pub mailbox_places: Arc<MailboxPlaces>,
+    /// Polls and subscriptions that may ask at once.
     pub polls_at_once: Semaphore,
     /// Those of each owner.
     pub polls_of_owners: PerUser,
+    /// Of this service, as senders reach it.
+    pub base_url: String,
     pub notices: NoticeFollower,
     pub retention: Retention,
     pub erasure: Arc<Erasure>,
@@ -167,8 +173,13 @@ impl Parts {
         let erasure = Arc::new(base.erasure(&settings, &canceller));
         Parts {
             consents,
+            mailbox_places: Arc::new(MailboxPlaces::new(
+                settings.mailboxes_max,
+                settings.workspace_mailboxes_max,
+            )),
             polls_at_once: Semaphore::new(POLLS_AT_ONCE_MAX),
             polls_of_owners: PerUser::new(POLLS_PER_OWNER_MAX),
+            base_url: settings.base_url.clone(),
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
             retention: base.retention(&settings, journals, &erasure),
@@ -248,7 +259,12 @@ impl Foundation {
             tenant_settings(settings),
         );
         let compilers = Compilers::new(settings.compilers.clone());
-        let modules = Modules::new(store.clone(), budget, compilers, runtime_config(settings));
+        let seals = Seals {
+            store: store.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+        };
+        let modules = Modules::new(seals, budget, compilers, runtime_config(settings));
         let modules = Arc::new(modules);
         let tenants_of_files = tenants.clone();
         Foundation {

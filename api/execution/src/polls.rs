@@ -2,21 +2,22 @@
 //! thing that is new is accepted as a run under a key of its own, and counts as seen only afterwards. So whenever a server
 //! stops, no thing is lost, and none has two runs.
 
+pub(crate) mod claim;
+pub(crate) mod failure;
 mod picked;
 
 use crate::acceptor::Accepted;
 use crate::deployment::ActiveDeployment;
 use crate::executions::Executions;
+use crate::outside::{self, Failure, Request, told_rest};
 use crate::queue::{Class, Place};
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::Schedule;
-use chrono::DateTime;
+use claim::Claim;
 use heddle_model::clock::Timestamp;
-use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::poll::{Poll, Seen};
 use heddle_model::status::TriggeredBy;
-use heddle_runtime::{EffectError, Fetch};
 use heddle_store::polls::{self, PollRow};
 use heddle_store::schedules::ScheduleRow;
 use heddle_store::{Load, StoreError};
@@ -26,61 +27,17 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 /// For how long a poll is claimed: if its server stops, another one asks after that.
 const CLAIM: Duration = Duration::from_secs(10);
-/// How often a claim is renewed.
-const RENEW: Duration = Duration::from_secs(3);
 /// How long it waits for a place among the runs of its workspace, and then for one among all polls.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time for a request beyond what its node allows, within which that says what was wrong.
 const GRACE: Duration = Duration::from_secs(2);
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// Rests after failures: at least, at most, and at most where the service says when to come back.
-const REST_MIN: Duration = Duration::from_secs(30);
-const REST_MAX: Duration = Duration::from_secs(60 * 60);
-const REST_TOLD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// Characters of a failure's message that are kept.
-const MESSAGE_CHARS_MAX: usize = 1_000;
 /// Characters of a list's fingerprint that its runs' keys have.
 const SOURCE_CHARS: usize = 16;
-
-/// Why a poll has started no runs, or not all.
-struct Failure {
-    code: String,
-    message: String,
-    /// Whether it is this service that has no room or no quota left, of which the other one knows nothing.
-    is_ours: bool,
-    /// When the service, or this one, wants to be asked again.
-    rest: Option<Duration>,
-}
-
-impl From<ServiceError> for Failure {
-    fn from(error: ServiceError) -> Self {
-        Failure {
-            code: error.code().name().to_owned(),
-            message: error.message().to_owned(),
-            is_ours: matches!(error.code(), Code::Unavailable | Code::WorkspaceQuotaExceeded),
-            // A quota may have been raised before its month is over.
-            rest: error
-                .retry_after()
-                .map(|seconds| Duration::from_secs(seconds).min(REST_MAX)),
-        }
-    }
-}
-
-impl From<EffectError> for Failure {
-    fn from(error: EffectError) -> Self {
-        Failure {
-            code: error.code.as_str().to_owned(),
-            message: error.message,
-            is_ours: false,
-            rest: None,
-        }
-    }
-}
 
 /// Claims a poll that is due, and has it done in the background.
 pub(crate) async fn begin(
@@ -89,14 +46,9 @@ pub(crate) async fn begin(
     (active, poll): (Arc<ActiveDeployment>, Poll),
     times: Schedule,
 ) -> Result<(), ServiceError> {
-    let until = executions.clock().now().plus(CLAIM);
-    let due = read.clone();
-    let claimed = executions
-        .store()
-        .write(move |db| Box::pin(async move { polls::claim_for_system(db, &due, until).await }))
-        .await
-        .map_err(|error: StoreError| -> ServiceError { error.into() })?;
-    let Some(known) = claimed else { return Ok(()) };
+    let Some((claim, known)) = Claim::of(executions, read, CLAIM).await? else {
+        return Ok(());
+    };
     let turn = Turn {
         executions: executions.clone(),
         node: read.node_id.clone(),
@@ -105,9 +57,7 @@ pub(crate) async fn begin(
         poll,
         times,
         known,
-        claimed: AtomicI64::new(until.millis()),
-        attempted: AtomicI64::new(until.millis()),
-        is_lost: AtomicBool::new(false),
+        claim,
     };
     tokio::spawn(turn.take());
     Ok(())
@@ -124,12 +74,7 @@ struct Turn {
     times: Schedule,
     /// What was known when it was claimed.
     known: PollRow,
-    /// Until when it is claimed.
-    claimed: AtomicI64,
-    /// The same once the renewal is stored that is on its way.
-    attempted: AtomicI64,
-    /// Whether somebody has paused it, taken it away or given it other times since.
-    is_lost: AtomicBool,
+    claim: Claim,
 }
 
 impl Turn {
@@ -139,9 +84,9 @@ impl Turn {
             done = self.done() => done,
             // Whoever asks next finds what is new; those that have a run by now get no other.
             _ = stopping.wait_for(|stops| *stops) => (None, Some(self.now())),
-            () = self.hold() => return,
+            () = self.claim.hold() => return,
         };
-        let said = self.said();
+        let said = self.claim.said();
         let (schedule, former) = (self.known.schedule_id, self.known.clone());
         let bytes = row.as_ref().map_or(0, |row| row.seen.len());
         let load = Load::of(Some(self.active.owner), bytes);
@@ -168,40 +113,6 @@ impl Turn {
         self.executions.clock().now()
     }
 
-    /// What the database says of its claim: one of these.
-    fn said(&self) -> [i64; 2] {
-        [&self.claimed, &self.attempted].map(|until| until.load(Ordering::Relaxed))
-    }
-
-    fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Relaxed)
-    }
-
-    /// Keeps the claim for as long as nobody changes it. Never ends.
-    async fn hold(&self) {
-        let schedule = self.known.schedule_id;
-        loop {
-            tokio::time::sleep(RENEW).await;
-            let (said, until) = (self.said(), self.now().plus(CLAIM));
-            // Before it is written: what ends the turn meanwhile doesn't stop that.
-            self.attempted.store(until.millis(), Ordering::Relaxed);
-            let renewed = self.executions.store().write(move |db| {
-                Box::pin(async move { polls::renew_for_system(db, schedule, said, Some(until)).await })
-            });
-            let renewed: Result<bool, StoreError> = renewed.await;
-            match renewed {
-                Ok(true) => self.claimed.store(until.millis(), Ordering::Relaxed),
-                // It was paused, or has other times now: that stays. No more runs are started, and what is found is stored
-                // unless others have overtaken it.
-                Ok(false) => {
-                    self.is_lost.store(true, Ordering::Relaxed);
-                    return std::future::pending().await;
-                }
-                Err(error) => tracing::warn!("A poll's claim can't be renewed now: {}", chain(&error)),
-            }
-        }
-    }
-
     /// Asks and starts runs: what is known now, and when it is due.
     async fn done(&self) -> (Option<PollRow>, Option<Timestamp>) {
         let mut row = self.known.clone();
@@ -226,23 +137,9 @@ impl Turn {
                 regular
             }
             Err(failure) => {
-                let Failure {
-                    code,
-                    message,
-                    is_ours,
-                    rest,
-                } = failure;
+                let code = failure.code.as_str();
                 tracing::info!(deployment = %self.active.id, node = self.node, code, "A poll has failed");
-                let rest = match is_ours {
-                    true => rest_after(1, rest),
-                    false => {
-                        row.last.failures = row.last.failures.saturating_add(1);
-                        rest_after(row.last.failures, rest)
-                    }
-                };
-                let rested = now.plus(rest);
-                row.last.error_code = Some(code);
-                row.last.error = Some(message.chars().take(MESSAGE_CHARS_MAX).collect());
+                let rested = failure.note(&mut row.last, now);
                 Some(regular.map_or(rested, |regular| regular.max(rested)))
             }
         };
@@ -265,7 +162,7 @@ impl Turn {
             Code::Unavailable
                 .with("Too many lists are being polled right now: this one will be polled later.")
         })?;
-        if self.is_lost() {
+        if self.claim.is_lost() {
             return Ok(false);
         }
         let answer = self.ask(place).await?;
@@ -275,25 +172,15 @@ impl Turn {
 
     /// The answer's text, asked for in a place among the workspace's runs and on its account.
     async fn ask(&self, place: Place) -> Result<String, Failure> {
-        let tests = self.executions.test_runs();
-        let runtime = tests.modules.runtime().await?.clone();
         let rights = &self.active.manifest().rights;
         let cursor = self.known.cursor.as_deref().filter(|_| !self.is_first());
-        let fetched = runtime
-            .fetch(Fetch {
-                request: self.poll.request(cursor),
-                connections: tests.services.connections(self.active.tenant),
-                granted: (rights.connections.clone(), rights.hosts.clone()),
-                time_max: TIME_MAX + GRACE,
-                answer_bytes_max: tests.limits.effect_result_bytes_max,
-            })
-            .await;
-        drop(place);
-        tests
-            .meter
-            .count_request(self.active.tenant, fetched.egress_bytes)
-            .await;
-        text_of(fetched.result?)
+        let request = Request {
+            request: self.poll.request(cursor),
+            tenant: self.active.tenant,
+            granted: (rights.connections.clone(), rights.hosts.clone()),
+            time_max: TIME_MAX + GRACE,
+        };
+        text_of(outside::send(&self.executions, request, place).await?)
     }
 
     /// Whether nothing is known of this list.
@@ -318,7 +205,7 @@ impl Turn {
         let mut began = Ok(true);
         if !passes_over {
             for (key, event) in new {
-                if self.is_lost() {
+                if self.claim.is_lost() {
                     began = Ok(false);
                     break;
                 }
@@ -400,26 +287,4 @@ fn text_of(mut result: Value) -> Result<String, Failure> {
         Value::String(text) => Ok(text),
         _ => Err(unreadable("The answer is not text.".to_owned())),
     }
-}
-
-/// What the header Retry-After says: seconds, or a date.
-fn told_rest(result: &Value) -> Option<Duration> {
-    let told = result["headers"]["retry-after"].as_str()?.trim();
-    if let Ok(seconds) = told.parse::<u32>() {
-        return Some(Duration::from_secs(seconds.into()));
-    }
-    let date = DateTime::parse_from_rfc2822(told).ok()?.timestamp_millis();
-    let by = result["headers"]["date"].as_str()?;
-    let now = DateTime::parse_from_rfc2822(by.trim()).ok()?.timestamp_millis();
-    u64::try_from(date.saturating_sub(now))
-        .ok()
-        .map(Duration::from_millis)
-}
-
-/// How long it rests after so many failures: twice as long each time, and never exactly as long as others that failed with it.
-fn rest_after(failures: i64, told: Option<Duration>) -> Duration {
-    let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
-    let rest = REST_MIN.saturating_mul(1 << doublings).min(REST_MAX);
-    let rest = rest.mul_f64(entropy::random_in(0.75..1.25));
-    rest.max(told.unwrap_or_default().min(REST_TOLD_MAX))
 }

@@ -3,6 +3,7 @@
 //! of what the database refuses.
 
 use crate::attempt::{Conclusion, Next};
+use crate::beside::Beside;
 use crate::call_result;
 use crate::dispatcher::Dispatcher;
 use crate::end_notifier::EndNotifier;
@@ -13,6 +14,8 @@ use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use crate::run_error::internal;
 use crate::run_metrics::Figures;
+use futures_util::FutureExt;
+use heddle_contract::plan::found_by;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::chain;
 use heddle_model::ids::RunId;
@@ -26,6 +29,7 @@ use heddle_store::{Db, Load, Store, StoreError};
 use metrics::counter;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -182,7 +186,7 @@ impl Recorder {
             dispatcher,
             journals,
         };
-        tokio::spawn(recording.work(messages));
+        tokio::spawn(Arc::new(recording).work(messages));
         Recorder(sender)
     }
 
@@ -216,21 +220,43 @@ struct Recording {
 }
 
 impl Recording {
-    async fn work(self, mut messages: mpsc::Receiver<Message>) {
+    async fn work(self: Arc<Self>, mut messages: mpsc::Receiver<Message>) {
         let mut group: Vec<Conclusion> = Vec::with_capacity(GROUP_MAX);
         let mut turns = Turns::new(GROUP_MAX);
+        let mut beside = Beside::default();
         // Until all that came before it is stored, nothing else is received.
         let mut flush: Option<oneshot::Sender<()>> = None;
         loop {
-            if turns.is_empty() {
-                if let Some(flushed) = flush.take() {
-                    // Nobody listens any more when the stop was given up.
-                    let _ = flushed.send(());
-                }
-                match messages.recv().await {
-                    Some(Message::Record(conclusion)) => group.push(conclusion),
-                    Some(Message::Flush(flushed)) => flush = Some(flushed),
-                    None => return,
+            if beside.has_ended() {
+                turns.large_is_stored();
+            }
+            if turns.is_empty()
+                && !beside.is_under_way()
+                && let Some(flushed) = flush.take()
+            {
+                // Nobody listens any more when the stop was given up.
+                let _ = flushed.send(());
+            }
+            if !turns.has_small() && !turns.may_store_large() {
+                let may_receive = flush.is_none() && turns.len() < WAITING_MAX;
+                tokio::select! {
+                    message = messages.recv(), if may_receive => match message {
+                        Some(Message::Record(conclusion)) => group.push(conclusion),
+                        Some(Message::Flush(flushed)) => {
+                            flush = Some(flushed);
+                            continue;
+                        }
+                        None if beside.is_under_way() => {
+                            beside.ended().await;
+                            turns.large_is_stored();
+                            continue;
+                        }
+                        None => return,
+                    },
+                    () = beside.ended() => {
+                        turns.large_is_stored();
+                        continue;
+                    }
                 }
             }
             while flush.is_none() && turns.len() + group.len() < WAITING_MAX {
@@ -240,8 +266,25 @@ impl Recording {
                     Err(_) => break,
                 }
             }
-            let load = turns.group(&mut group, |it: &Conclusion| (load(it), it.run.id));
-            self.store(load, &mut group).await;
+            let load = turns.small_group(&mut group, |it: &Conclusion| (load(it), it.run.id));
+            if let Some((load, mut large)) = turns.large_group() {
+                let recording = self.clone();
+                beside.begin(async move { recording.store_or_give_up(load, &mut large).await });
+            }
+            if !group.is_empty() {
+                self.store_or_give_up(load, &mut group).await;
+            }
+        }
+    }
+
+    /// Stores a group. If that panics, which is told, its runs are forgotten: so whoever waits for them hears that, and they are taken
+    /// up again as those that got lost.
+    async fn store_or_give_up(&self, load: Load, group: &mut Vec<Conclusion>) {
+        let stored = AssertUnwindSafe(self.store(load, group)).catch_unwind().await;
+        if stored.is_err() {
+            for conclusion in group.drain(..) {
+                self.notifier.live.forget(&conclusion.run);
+            }
         }
     }
 
@@ -390,7 +433,7 @@ async fn write(
 ) -> Result<HashSet<RunId>, StoreError> {
     store
         .write_sized(load, move |db| {
-            Box::pin(async move { write_all(db, now, &changes).await })
+            Box::pin(async move { write_all(db, now, (load, &*changes)).await })
         })
         .await
 }
@@ -398,18 +441,23 @@ async fn write(
 async fn write_all(
     db: &mut Db<'_>,
     now: Timestamp,
-    changes: &[Change],
+    (load, changes): (Load, &[Change]),
 ) -> Result<HashSet<RunId>, StoreError> {
     // As long as the runs are under way.
     for rows in portions(changes) {
         journal::keep(db, &rows).await?;
     }
     let rows: Vec<&ResultRow> = changes.iter().map(|change| change.row.as_ref()).collect();
-    let stored: HashSet<RunId> = runs::record(db, &rows, now).await?.into_iter().collect();
-    let changes: Vec<&Change> = changes
+    let stored: HashSet<RunId> = runs::record(db, (load, rows.as_slice()), now)
+        .await?
+        .into_iter()
+        .collect();
+    let mut changes: Vec<&Change> = changes
         .iter()
         .filter(|change| stored.contains(&change.row.id))
         .collect();
+    // In one order, so that those who wake the same runs at the same time don't wait for each other.
+    changes.sort_by_key(|change| change.signal.as_ref().map(|signal| signal.parent));
     let of = |end: JournalEnd| -> Vec<RunId> {
         let those = changes.iter().filter(|change| change.journal == end);
         those.map(|change| change.row.id).collect()
@@ -424,6 +472,10 @@ async fn write_all(
     for change in changes {
         if let Some(execution) = &change.forget {
             journal::forget(db, change.row.id, execution).await?;
+            // It may find something else by now.
+            if let Some(first) = found_by(execution) {
+                journal::forget(db, change.row.id, &first).await?;
+            }
         }
         if let Some(signal) = &change.signal {
             journal::signal(db, signal.parent, &signal.key, &signal.payload).await?;

@@ -11,6 +11,7 @@ use crate::callbacks::Callbacks;
 use crate::compile::{Asker, LoadFailure};
 use crate::executor::seed;
 use crate::journal;
+use crate::modules::LoadError;
 use crate::queue::Share;
 use crate::record::Record;
 use crate::run::Event;
@@ -28,7 +29,6 @@ use heddle_runtime::{
     Answers, Entry, INTERRUPTED, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Status, Tier, Watcher,
     traced,
 };
-use heddle_store::deployments;
 use heddle_store::runs::replays::{self, ReplayRow, VariablesAt};
 use serde::Serialize;
 use serde_json::Map;
@@ -200,8 +200,13 @@ async fn past(
 impl Past {
     /// The run's own module.
     async fn wasm(&self, runs: &TestRuns) -> Result<Vec<u8>, ServiceError> {
-        let wasm = deployments::artifact(&mut runs.store.reader().await?.db(), &self.row.artifact).await?;
-        wasm.ok_or_else(module_gone)
+        match runs.modules.stored(&self.row.artifact).await {
+            Ok(wasm) => wasm.ok_or_else(module_gone),
+            Err(LoadError::Failed(error)) => Err(error),
+            Err(LoadError::Unusable(reason)) => {
+                Err(Code::Gone.with(format!("The run's module can't be loaded: {reason}. {REMAINS}")))
+            }
+        }
     }
 
     /// The run once more, with a module and with what its effects are answered with.
@@ -236,6 +241,7 @@ impl Past {
             watcher: None,
             on_wait: None,
             is_contained: false,
+            withholds_secrets: false,
             owner: Some(share.owner.as_u128()),
             tenant: Some(share.tenant.as_u128()),
             limits,

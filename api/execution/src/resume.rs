@@ -6,7 +6,7 @@ use crate::deployment::{ActiveDeployment, tenant_of};
 use crate::dispatcher::Dispatcher;
 use crate::live::{End, Live};
 use crate::live_runs::LiveRuns;
-use crate::modules::{LoadError, Modules};
+use crate::modules::{LoadError, Modules, Unusable};
 use crate::queue::Queue;
 use crate::record;
 use crate::run::{Event, Run};
@@ -18,7 +18,7 @@ use heddle_model::status::RunStatus;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::runs::left::LeftRow;
 use heddle_store::runs::{self, ResultRow};
-use heddle_store::{Store, deployments};
+use heddle_store::{Load, Store, deployments};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,8 +84,7 @@ impl Resumer {
             Ok(None) => return Ok(None),
             Err(LoadError::Failed(error)) => return Err(error),
             Err(LoadError::Unusable(reason)) => {
-                let reason = format!("The run's module can't be loaded: {reason}");
-                self.give_up(&row, owner, reason).await?;
+                self.give_up(&row, owner, &reason).await?;
                 return Ok(None);
             }
         };
@@ -118,22 +117,23 @@ impl Resumer {
         };
         deployment.artifact.clone_from(&row.artifact);
         deployment.version_number = row.version_number;
-        let program = self.modules.load(&row.artifact, deployment.user_id).await?;
+        let program = self.modules.load(&deployment).await?;
         let state = self.tenants.of(tenant_of(&deployment)).await?;
         Ok(Some(Arc::new(ActiveDeployment::new(&deployment, program, state))))
     }
 
     /// Ends a run whose module is not there, so that it can't be in memory.
-    async fn give_up(&self, row: &LeftRow, owner: &Arc<str>, reason: String) -> Result<(), ServiceError> {
+    async fn give_up(&self, row: &LeftRow, owner: &Arc<str>, reason: &Unusable) -> Result<(), ServiceError> {
         let attempt = u32::try_from(row.attempt).unwrap_or(1);
         let mut end = ResultRow::running(row.id, owner.clone(), attempt);
         end.status = RunStatus::Failure;
         let now = self.clock.now();
         end.completed_at = Some(now);
-        end.error = Some(record::error(&run_error("ARTIFACT", reason)));
-        let write = self
-            .store
-            .write(move |db| Box::pin(async move { runs::record(db, &[&end], now).await }));
+        let message = format!("The run's module can't be loaded: {reason}");
+        end.error = Some(record::error(&run_error(reason.run_code(), message)));
+        let write = self.store.write(move |db| {
+            Box::pin(async move { runs::record(db, (Load::LITTLE, [&end].as_slice()), now).await })
+        });
         write.await?;
         Ok(())
     }

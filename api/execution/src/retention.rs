@@ -1,24 +1,22 @@
 //! Old runs, idempotency keys, journals without a run, modules and imports that nobody goes on with are cleared away: a little at
 //! a time, so that nobody's writes wait long.
 
+use crate::batches;
 use crate::erasure::Erasure;
 use crate::kept_journals::KeptJournals;
 use crate::stop::Stop;
-use futures_util::future::BoxFuture;
 use heddle_files::Files;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::{journal, replays, responses, upkeep};
-use heddle_store::{Db, Store, StoreError, deployments, hosting, key_values};
+use heddle_store::{Store, deployments, hosting, key_values};
 use metrics::counter;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows that one statement removes.
-const BATCH_MAX: i64 = 500;
 /// Deployments read at a time.
 const PAGE_MAX: i64 = 500;
 /// What one run takes at most, roughly: whoever has few is not measured.
@@ -113,19 +111,28 @@ impl Retention {
         for tenant in &tenants {
             self.too_many(*tenant).await?;
         }
-        self.in_batches(move |db| Box::pin(upkeep::remove_orphans(db, BATCH_MAX)))
-            .await?;
-        self.in_batches(move |db| Box::pin(journal::sweep(db, BATCH_MAX)))
-            .await?;
+        batches::remove(&self.store, move |db, rows| {
+            Box::pin(upkeep::remove_orphans(db, rows))
+        })
+        .await?;
+        batches::remove(&self.store, move |db, rows| Box::pin(journal::sweep(db, rows))).await?;
         let unasked_since = now.minus(RESPONSE_AGE_MAX);
-        self.in_batches(move |db| Box::pin(responses::sweep(db, unasked_since, BATCH_MAX)))
-            .await?;
-        self.in_batches(move |db| Box::pin(upkeep::remove_keys(db, now, BATCH_MAX)))
-            .await?;
-        self.in_batches(move |db| Box::pin(key_values::delete_expired(db, now, BATCH_MAX)))
-            .await?;
-        self.in_batches(move |db| Box::pin(replays::forget_past(db, before, BATCH_MAX)))
-            .await?;
+        batches::remove(&self.store, move |db, rows| {
+            Box::pin(responses::sweep(db, unasked_since, rows))
+        })
+        .await?;
+        batches::remove(&self.store, move |db, rows| {
+            Box::pin(upkeep::remove_keys(db, now, rows))
+        })
+        .await?;
+        batches::remove(&self.store, move |db, rows| {
+            Box::pin(key_values::delete_expired(db, now, rows))
+        })
+        .await?;
+        batches::remove(&self.store, move |db, rows| {
+            Box::pin(replays::forget_past(db, before, rows))
+        })
+        .await?;
         self.journals.clear_away().await?;
         self.erasure.remove_abandoned_imports(now).await?;
         self.replaced_modules(now).await?;
@@ -179,8 +186,9 @@ impl Retention {
     }
 
     async fn too_old(&self, deployment: DeploymentId, before: Timestamp) -> Result<(), ServiceError> {
-        let removed =
-            self.in_batches(move |db| Box::pin(upkeep::remove_before(db, deployment, before, BATCH_MAX)));
+        let removed = batches::remove(&self.store, move |db, rows| {
+            Box::pin(upkeep::remove_before(db, deployment, before, rows))
+        });
         counter!("heddle_runs_removed_total").increment(removed.await?);
         Ok(())
     }
@@ -209,23 +217,10 @@ impl Retention {
     /// Removes a tenant's ended runs from this place on, if there is one.
     async fn remove_from(&self, tenant: Tenant, place: Option<upkeep::Place>) -> Result<(), ServiceError> {
         let Some(place) = place else { return Ok(()) };
-        let removed = self.in_batches(move |db| Box::pin(upkeep::remove_from(db, tenant, place, BATCH_MAX)));
+        let removed = batches::remove(&self.store, move |db, rows| {
+            Box::pin(upkeep::remove_from(db, tenant, place, rows))
+        });
         counter!("heddle_runs_removed_total").increment(removed.await?);
         Ok(())
-    }
-
-    /// Removes until a batch is not full any more; how many rows there were.
-    async fn in_batches<F>(&self, remove: F) -> Result<u64, ServiceError>
-    where
-        F: for<'c> Fn(&'c mut Db<'_>) -> BoxFuture<'c, Result<u64, StoreError>> + Clone + Send + 'static,
-    {
-        let mut total: u64 = 0;
-        loop {
-            let removed: u64 = self.store.write(remove.clone()).await?;
-            total = total.saturating_add(removed);
-            if removed < BATCH_MAX.unsigned_abs() {
-                return Ok(total);
-            }
-        }
     }
 }

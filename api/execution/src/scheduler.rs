@@ -1,8 +1,9 @@
-//! Starts the runs of OnSchedule nodes, and the polls of OnPoll nodes. What is due, and that it ran, is in the database: a tick's run has the tick
-//! for its idempotency key, so that neither a second server nor a restart in between makes a second run of it.
+//! Starts the runs of OnSchedule nodes, the polls of OnPoll nodes and the watching of OnMailbox nodes' mailboxes. What is due, and that it
+//! ran, is in the database: a tick's run has the tick for its idempotency key, so that neither a second server nor a restart in between makes a second run of it.
 
 use crate::acceptor::Accepted;
 use crate::executions::Executions;
+use crate::mailboxes;
 use crate::polls;
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::{CatchUp, Schedule};
@@ -88,6 +89,10 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
     }
     if let Some(poll) = active.poll(&schedule.node_id) {
         polls::begin(executions, schedule, (active, poll), parsed).await?;
+        return Ok(0);
+    }
+    if let Some(mailbox) = active.mailbox(&schedule.node_id) {
+        mailboxes::begin(executions, schedule, (active, mailbox), parsed).await?;
         return Ok(0);
     }
     let due = parsed.due(first, now, CatchUp::named(&schedule.catch_up), RUNS_MAX);

@@ -19,6 +19,9 @@ pub struct Settings {
     pub queue_runs_max: usize,
     /// Runs of one workspace that execute at once.
     pub workspace_concurrency_max: usize,
+    /// Connections to mailboxes that this server keeps open, and those of one workspace.
+    pub mailboxes_max: usize,
+    pub workspace_mailboxes_max: usize,
     /// How long this server counts as alive after it was last heard of.
     pub lease: Duration,
     /// Wasm instructions of a run.

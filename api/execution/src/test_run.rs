@@ -2,8 +2,9 @@
 //! as everything else of their workspace. Nothing of it is stored but what it used.
 
 use crate::calls::PatternCalls;
+use crate::compile::validation::NeededRights;
 use crate::compile::{Asker, Compiled, LoadFailure, Renamed, Sources, Validation, Wanted};
-use crate::environments::Environments;
+use crate::environments::{EnvironmentValues, Environments};
 use crate::modules::Modules;
 use crate::queue::{Class, Place, Queue, Share};
 use crate::services::RunServices;
@@ -12,17 +13,21 @@ use crate::test_usage::TestMeter;
 use heddle_compiler::Options;
 use heddle_contract::abi::code;
 use heddle_model::access::{Editor, Scope};
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::{Clock, Timestamp};
-use heddle_model::error::{Code, ServiceError};
+use heddle_model::error::{Code, Detail, ServiceError};
 use heddle_model::file::mentioned;
 use heddle_model::ids::{EnvironmentId, UserId};
 use heddle_model::tenant::Tenant;
-use heddle_runtime::{Limits, Outcome, Program, ProgramError, RunRequest, Runtime, Tier, Watcher};
-use heddle_store::{Store, workspaces};
+use heddle_runtime::{Limits, Outcome, Program, ProgramError, RunRequest, Runtime, Secrets, Tier, Watcher};
+use heddle_store::{Store, audit, workspaces};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// Rights that a refusal names.
+const NAMED_MAX: usize = 20;
 
 #[derive(Debug)]
 pub struct TestRun {
@@ -49,6 +54,8 @@ pub struct Wishes {
     pub watcher: Option<Watcher>,
     /// Whether it ends before anything of it reaches outside.
     pub is_contained: bool,
+    /// Whether somebody approves what it may reach, where the environment asks for that; only somebody with the role admin can.
+    pub approves_rights: bool,
 }
 
 /// Why there is no outcome.
@@ -136,6 +143,13 @@ impl TestRuns {
             LoadFailure::Program(error) => TestRunError::Refused(error),
             LoadFailure::Other(error) => TestRunError::Other(error),
         })?;
+        let protected = self.protected(editor, environment).await?;
+        // A contained one may run there, but what is signed with a secret is as good as the secret.
+        let withholds_secrets = protected.is_some() && wishes.is_contained;
+        if let Some(environment) = protected.filter(|_| !wishes.is_contained) {
+            let asked = (&program, wishes.approves_rights);
+            self.guard(editor, environment, asked).await?;
+        }
         if let Some(wanted) = &wishes.trigger_node_id
             && !program
                 .manifest()
@@ -165,7 +179,7 @@ impl TestRuns {
             trigger_node_id: wishes.trigger_node_id,
             event: run.event,
             variables: values.variables.clone(),
-            secrets: values.secrets.clone(),
+            secrets: secrets(&values, withholds_secrets),
             journal: None,
             replay: None,
             calls: Some(self.calls.of_test(tenant, environment)),
@@ -174,11 +188,78 @@ impl TestRuns {
             watcher: wishes.watcher,
             on_wait: None,
             is_contained: wishes.is_contained,
+            withholds_secrets,
             owner: Some(share.owner.as_u128()),
             tenant: Some(share.tenant.as_u128()),
             limits,
         };
         Ok(self.prepared((runtime, program), request, (tenant, place)))
+    }
+
+    /// The environment, if it gives its secrets and variables to approved versions only.
+    async fn protected(
+        &self,
+        editor: &Editor,
+        environment: Option<EnvironmentId>,
+    ) -> Result<Option<EnvironmentId>, ServiceError> {
+        let Some(environment) = environment else {
+            return Ok(None);
+        };
+        let mut reader = self.store.reader().await?;
+        let rules = workspaces::rules(&mut reader.db(), editor, environment).await?;
+        Ok(rules.require_approval.then_some(environment))
+    }
+
+    /// Keeps what nobody has approved from reaching anything with the secrets and variables of a protected environment, by the rule
+    /// that holds for deploying there.
+    async fn guard(
+        &self,
+        editor: &Editor,
+        environment: EnvironmentId,
+        (program, is_approved): (&Program, bool),
+    ) -> Result<(), ServiceError> {
+        let listed = NeededRights::of(program.manifest()).listed();
+        if listed.is_empty() {
+            return Ok(());
+        }
+        if is_approved {
+            return self.approve(editor, environment, &listed).await;
+        }
+        let mut reader = self.store.reader().await?;
+        let found = workspaces::environment(&mut reader.db(), editor, environment).await?;
+        let name = found.map_or_else(|| environment.to_string(), |found| found.name);
+        let shown: Vec<&str> = listed.iter().take(NAMED_MAX).map(String::as_str).collect();
+        let message = format!(
+            "The environment `{name}` gives its secrets and variables only to deployed versions that somebody with the role admin has \
+             approved, and this run could reach {}. Run it in another environment (`environmentId`), or deploy the version there. \
+             Somebody with the role admin can run it here with `approveRights`. Nothing was executed.",
+            shown.join(", ")
+        );
+        let details = shown.iter().map(|right| Detail {
+            path: "rights".to_owned(),
+            message: (*right).to_owned(),
+        });
+        Err(Code::EnvironmentProtected
+            .with(message)
+            .with_details(details.collect()))
+    }
+
+    /// Tells the audit log who lets a test run reach these. 403 for those who may not.
+    async fn approve(
+        &self,
+        editor: &Editor,
+        environment: EnvironmentId,
+        rights: &[String],
+    ) -> Result<(), ServiceError> {
+        let manager = editor.manager()?;
+        let told = Action::TestRunApproved
+            .of(Object::Environment(environment))
+            .with("rights", rights.join(", "));
+        let write = self
+            .store
+            .write(move |db| Box::pin(async move { audit::note(db, &manager, told).await }));
+        write.await?;
+        Ok(())
     }
 
     /// The limits of a tenant's test runs.
@@ -269,6 +350,13 @@ impl TestRuns {
             Ok(Ok(place)) => Ok(place),
             _ => Err(full()),
         }
+    }
+}
+
+fn secrets(values: &EnvironmentValues, are_withheld: bool) -> Secrets {
+    match are_withheld {
+        true => Secrets::new(),
+        false => values.secrets.clone(),
     }
 }
 

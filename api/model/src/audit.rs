@@ -140,6 +140,8 @@ actions! {
     EnvironmentCreated = "environment.created",
     /// Set what an environment asks of what is deployed to it.
     RulesSet = "environment.rules_set",
+    /// Let a test run reach what it asks for with an environment's secrets, although its rules keep them from it.
+    TestRunApproved = "environment.test_run_approved",
     /// Deleted an environment.
     EnvironmentDeleted = "environment.deleted",
     /// Set a secret.

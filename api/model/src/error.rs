@@ -44,6 +44,8 @@ codes! {
     NotPaused = "NOT_PAUSED" "The deployment is not paused.",
     /// The deployment is undeployed or failed.
     NotActive = "NOT_ACTIVE" "The deployment is not active: deploy or redeploy the pattern first.",
+    /// What is stored is not what was deployed.
+    ModuleChanged = "MODULE_CHANGED" "The stored module is not the one that was deployed: deploy the pattern again.",
     /// A schedule for a pattern without OnSchedule.
     NoSchedule = "NO_SCHEDULE" "The deployment has no schedule trigger: add an OnSchedule or OnPoll node and deploy again.",
     /// The run's status rules the operation out.
@@ -62,6 +64,8 @@ codes! {
     SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or does not match.",
     /// The caller's role does not allow it.
     Forbidden = "FORBIDDEN" "Your role does not allow this.",
+    /// An environment gives its secrets and variables to approved versions only.
+    EnvironmentProtected = "ENVIRONMENT_PROTECTED" "The environment gives its secrets and variables to approved versions only.",
     /// The operator has suspended the workspace.
     WorkspaceSuspended = "WORKSPACE_SUSPENDED" "The workspace is suspended: ask the operator of the service.",
     /// A limit would be exceeded.

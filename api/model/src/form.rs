@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 
 /// Fields that are read of a form, as many as the compiler takes.
 const FIELDS_MAX: usize = 100;
+/// Names without a field that are told.
+const UNKNOWN_SHOWN: usize = 5;
+const UNKNOWN_CHARS_SHOWN: usize = 64;
 
 /// A page with fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +85,30 @@ impl Form {
         }
         mistakes.sort_by_key(|mistake| mistake.field);
         Err(mistakes)
+    }
+
+    /// What a program is told that has sent names for which there is no field: they are mistyped, or meant for another form. Browsers
+    /// send such names as well.
+    pub fn unknown(&self, given: &Map<String, Value>) -> Option<String> {
+        let is_field = |name: &str| self.fields.iter().any(|field| field.name == name);
+        let shown = |name: &str| format!("`{}`", name.chars().take(UNKNOWN_CHARS_SHOWN).collect::<String>());
+        let mut unknown = given.keys().filter(|name| !is_field(name));
+        let first = unknown.by_ref().take(UNKNOWN_SHOWN).map(|name| shown(name));
+        let told = first.collect::<Vec<_>>().join(", ");
+        if told.is_empty() {
+            return None;
+        }
+        let more = if unknown.next().is_some() {
+            " and others"
+        } else {
+            ""
+        };
+        let fields: Vec<String> = self.fields.iter().map(|field| shown(&field.name)).collect();
+        let known = match fields.is_empty() {
+            true => "it has none".to_owned(),
+            false => format!("its fields are {}", fields.join(", ")),
+        };
+        Some(format!("The form has no field {told}{more}: {known}."))
     }
 
     /// What is wrong, field by field, for a program.

@@ -30,6 +30,8 @@ pub struct Poll {
     items: Option<String>,
     /// Where in a thing its id is; none: the whole of it tells it from others.
     id: Option<String>,
+    /// Whether the list is a table, whose first element has the names of its columns.
+    is_table: bool,
     /// Where in the answer the next request's cursor is.
     cursor: Option<String>,
     /// The query parameter that has it.
@@ -57,6 +59,7 @@ impl Poll {
             timeout_ms: timeout_ms.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MS_MAX),
             items: text("items"),
             id: text("id"),
+            is_table: parameters.get("table") == Some(&Value::Bool(true)),
             cursor: text("cursor"),
             cursor_parameter: text("cursorParameter"),
             from_beginning: text("startFrom").as_deref() == Some("beginning"),
@@ -65,7 +68,7 @@ impl Poll {
 
     /// Tells what is asked from what was asked before: what was seen of another list says nothing of this one.
     pub fn fingerprint(&self) -> String {
-        let said = json!([
+        let mut said = json!([
             self.url,
             self.connection,
             self.method,
@@ -76,6 +79,10 @@ impl Poll {
             self.cursor,
             self.cursor_parameter,
         ]);
+        // What was known of lists before there were tables is still.
+        if let (true, Value::Array(said)) = (self.is_table, &mut said) {
+            said.push("table".into());
+        }
         hex::encode(Sha256::digest(said.to_string()))
     }
 
@@ -115,14 +122,14 @@ impl Poll {
     pub fn found<'a>(&self, answer: &'a str) -> Result<Found<'a>, AnswerProblem> {
         answer::found(
             answer,
-            (self.items.as_deref(), self.id.as_deref()),
+            (self.items.as_deref(), self.id.as_deref(), self.is_table),
             self.cursor.as_deref(),
         )
     }
 }
 
 /// Names with their values as texts; of a list, each.
-fn texts(given: &Map<String, Value>) -> Vec<(String, String)> {
+pub(crate) fn texts(given: &Map<String, Value>) -> Vec<(String, String)> {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -138,7 +145,7 @@ fn texts(given: &Map<String, Value>) -> Vec<(String, String)> {
 }
 
 /// The address with more in its query. It may be a path, so it is changed as text.
-fn with_query(url: &str, pairs: &[(String, String)]) -> String {
+pub(crate) fn with_query(url: &str, pairs: &[(String, String)]) -> String {
     if pairs.is_empty() {
         return url.to_owned();
     }

@@ -185,6 +185,12 @@ impl Authentication {
             scheme => scheme.header(),
         }
     }
+
+    /// Whether an HMAC stands in one header with its time, `t=<time>,v1=<digest>`, as Stripe has made usual.
+    fn has_pairs(&self) -> bool {
+        let header = self.mac.timestamp_header.as_deref();
+        header.is_some_and(|header| header.eq_ignore_ascii_case(&self.header))
+    }
 }
 
 /// The form of an HMAC in a header.
@@ -196,7 +202,8 @@ pub struct MacForm {
     pub is_base64: bool,
     /// What stands before it in the header.
     pub prefix: String,
-    /// The header with the time, in seconds or milliseconds since 1970, if that is signed before the body.
+    /// The header with the time, in seconds or milliseconds since 1970, if that is signed before the body. If it is the header of the
+    /// HMAC, that has both: `t=<time>,v1=<digest>`.
     pub timestamp_header: Option<String>,
     /// What is signed between the time and the body.
     pub separator: String,
@@ -359,8 +366,12 @@ pub fn signed_id(authentication: &Authentication, headers: &HeaderMap, body: &[u
             Some(digest("slack", &[seconds.as_bytes(), b":", body].concat()))
         }
         Scheme::Hmac => {
-            let seconds = header(headers, authentication.mac.timestamp_header.as_deref()?).ok()?;
-            Some(digest("hmac", &[seconds.as_bytes(), b":", body].concat()))
+            let value = header(headers, authentication.mac.timestamp_header.as_deref()?).ok()?;
+            let time = match authentication.has_pairs() {
+                true => time_in_pairs(value)?,
+                false => value,
+            };
+            Some(digest("hmac", &[time.as_bytes(), b":", body].concat()))
         }
         _ => None,
     }
@@ -436,6 +447,9 @@ fn mac(
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let (form, name) = (&authentication.mac, authentication.header());
+    if authentication.has_pairs() {
+        return in_pairs(form, key, (name, signature), incoming.body, now);
+    }
     let written = signature
         .strip_prefix(form.prefix.as_str())
         .ok_or_else(|| Refusal::malformed(name))?;
@@ -455,6 +469,36 @@ fn mac(
         Digests::Sha256 => matches::<Hmac<Sha256>>(key, &signed, [signature]),
         Digests::Sha512 => matches::<Hmac<Sha512>>(key, &signed, [signature]),
     }
+}
+
+/// An HMAC that stands in one header with its time. There may be several, while a secret is exchanged.
+fn in_pairs(
+    form: &MacForm,
+    key: &[u8],
+    (name, value): (&str, &str),
+    body: &[u8],
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let time = time_in_pairs(value).ok_or_else(|| Refusal::malformed(name))?;
+    recent(time, now, name)?;
+    let decoded = |written: &str| match form.is_base64 {
+        true => STANDARD.decode(written).ok(),
+        false => hex::decode(written).ok(),
+    };
+    let signatures = value
+        .split(',')
+        .filter_map(|field| field.trim().strip_prefix("v1="))
+        .filter_map(decoded);
+    let signed = [time.as_bytes(), form.separator.as_bytes(), body];
+    match form.algorithm {
+        Digests::Sha1 => matches::<Hmac<Sha1>>(key, &signed, signatures),
+        Digests::Sha256 => matches::<Hmac<Sha256>>(key, &signed, signatures),
+        Digests::Sha512 => matches::<Hmac<Sha512>>(key, &signed, signatures),
+    }
+}
+
+fn time_in_pairs(value: &str) -> Option<&str> {
+    value.split(',').find_map(|field| field.trim().strip_prefix("t="))
 }
 
 /// What follows the name of a scheme of HTTP authentication.

@@ -174,6 +174,8 @@ pub struct Webhook {
     pub is_sync: Option<bool>,
     /// How long the sender waits at most.
     pub patience: Option<Duration>,
+    /// Whether the question by which Slack checks a new address is answered, and starts no run.
+    pub answers_slack: bool,
     /// Whether a sender that waits is told all of the error of a run that has failed.
     pub tells_errors: bool,
     /// The page that an OnForm node serves; none of an OnWebhook.
@@ -223,6 +225,7 @@ impl Webhook {
                 Some("async") => Some(false),
                 _ => None,
             },
+            answers_slack: text(parameters, "verification") == Some("slack"),
             tells_errors: parameters
                 .get("errorDetails")
                 .and_then(Value::as_bool)

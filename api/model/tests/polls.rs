@@ -13,6 +13,53 @@ fn poll(parameters: &Value) -> Poll {
 }
 
 #[test]
+fn a_table_gives_rows_by_the_names_of_its_columns() {
+    let poll = |parameters: Value| {
+        let mut all = json!({"url": "https://sheets.example.com", "items": "values", "table": true});
+        all.as_object_mut()
+            .unwrap()
+            .extend(parameters.as_object().unwrap().clone());
+        Poll::of(all.as_object().unwrap())
+    };
+    let answer =
+        json!({"values": [["name", 7, "", "row_number"], ["Ann", 1, "x", 9], [], ["Bo"]]}).to_string();
+    let found = poll(json!({"id": "row_number"})).found(&answer).unwrap();
+    let rows: Vec<Value> = found
+        .things
+        .iter()
+        .map(|thing| serde_json::from_str(thing.json.get()).unwrap())
+        .collect();
+    let expected = [
+        json!({"row_number": 2, "name": "Ann", "7": 1}),
+        json!({"row_number": 4, "name": "Bo", "7": ""}),
+    ];
+    assert_eq!(rows, expected);
+    let ids = |given: Value, answer: &Value| -> Vec<String> {
+        let answer = answer.to_string();
+        let found = poll(given).found(&answer).unwrap();
+        found.things.into_iter().map(|thing| thing.identity).collect()
+    };
+    // A row that moves is the same by its cells, and another one by its number.
+    let (before, after) = (
+        json!({"values": [["a"], ["x"], ["y"]]}),
+        json!({"values": [["a"], ["y"]]}),
+    );
+    assert_eq!(ids(json!({}), &after), ids(json!({}), &before)[1..]);
+    assert_eq!(
+        ids(json!({"id": "row_number"}), &after),
+        ids(json!({"id": "row_number"}), &before)[..1]
+    );
+    for wrong in [
+        json!({"values": [["a"], 5]}),
+        json!({"values": [{"a": 1}]}),
+        json!({"values": [["n".repeat(20_000)], ["x"]]}),
+    ] {
+        assert!(poll(json!({})).found(&wrong.to_string()).is_err(), "{wrong}");
+    }
+    assert!(poll(json!({})).found("{}").unwrap().things.is_empty());
+}
+
+#[test]
 fn the_cursor_is_in_the_query() {
     let poll = poll(&json!({
         "url": "https://shop.example.com/orders?open=1#top", "query": {"since": 1, "tag": ["a b", true], "no": null},

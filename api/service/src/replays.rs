@@ -261,7 +261,7 @@ async fn module(
     let subject = match tried {
         Tried::Version(subject) => *subject,
         Tried::Module(version, artifact) => {
-            let wasm = deployments::artifact(&mut service.store.reader().await?.db(), &artifact).await?;
+            let wasm = service.executions.module(&artifact).await?;
             let wasm =
                 wasm.ok_or_else(|| Code::Gone.with("The module that is to be tried is no longer kept."))?;
             return Ok((wasm, Some(version)));

@@ -1,7 +1,7 @@
 //! The reference page of the node types, `docs/nodes.md`, made from the catalogue.
 
 use crate::catalogue::{category_name, type_name};
-use heddle_catalogue::{NodeType, Outputs, Parameter, Schema, node_types};
+use heddle_catalogue::{NodeType, Outputs, Parameter, Role, Schema, node_types};
 use std::fmt::Write;
 
 const INTRODUCTION: &str = "\
@@ -11,7 +11,7 @@ const INTRODUCTION: &str = "\
 
 Every node with `onError: \"branch\"` has one more output, `error`. A parameter takes an expression, `{{ … }}`, unless
 it is marked *literal*. *Per item* means that the expression is evaluated for each item, with `$item` and `$index`.
-A star marks what is required.
+A star marks what is required. With `settings.items`, nodes execute once for each item, but for those that say that they execute for the list.
 ";
 
 /// A line of a parameter table; fields of structured parameters have lines of their own.
@@ -70,6 +70,9 @@ fn section(page: &mut String, node_type: &NodeType) {
             }
         }
         Outputs::SwitchCases => page.push_str("- one output for each case, by its name, and `default`\n"),
+    }
+    if node_type.works_on_lists() && !matches!(node_type.role, Role::Trigger(_)) {
+        page.push_str("- with `settings.items`: executes once for the list\n");
     }
     let rows = rows(node_type);
     if !rows.is_empty() {

@@ -2,6 +2,7 @@
 //! is deployed and running. What they do with patterns is `heddle-remote`'s; here is how people say it and what they are told.
 
 mod changes;
+mod deployments;
 mod forwarding;
 mod logging;
 mod making;
@@ -13,6 +14,7 @@ mod tapping;
 mod words;
 
 pub use changes::{DiffArgs, PullArgs, PushArgs, StatusArgs, diff, pull, push, status};
+pub use deployments::{DeploymentsArgs, deployments};
 pub use logging::{LogsArgs, log_line, logs};
 pub use making::{MadeFrom, make_test};
 pub use replaying::{ReplayArgs, replay};

@@ -186,6 +186,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         on_wait: None,
         replay: None,
         is_contained: false,
+        withholds_secrets: false,
         owner: None,
         tenant: None,
         limits,
@@ -263,6 +264,7 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
     request.triggered_by = match Start::of_type(&trigger.node_type) {
         Some(Start::Webhook | Start::Form | Start::Chat) => "webhook",
         Some(Start::Schedule | Start::Poll) => "schedule",
+        Some(Start::Mailbox) => "email",
         _ => "manual",
     }
     .to_owned();

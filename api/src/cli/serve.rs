@@ -17,6 +17,7 @@ use crate::telemetry;
 use axum::Router;
 use clap::Args;
 use heddle_execution::scheduler;
+use heddle_execution::subscriptions::{self, OnSecret};
 use heddle_model::clock::Clock;
 use heddle_model::error::chain;
 use heddle_service::audit;
@@ -29,10 +30,13 @@ use heddle_store::{Store, StoreError};
 use secrecy::ExposeSecret;
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
 /// Requests that are being answered get so long after the signal to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(25);
@@ -215,8 +219,11 @@ async fn listen(
     })?;
     process::seal();
     let scheduler = app.config.role.executes().then(|| {
+        let service = app.service.clone();
+        let on_secret: OnSecret = Arc::new(move |pattern| service.webhooks.changed(pattern));
         [
             scheduler::start(app.executions.clone()),
+            subscriptions::start(app.executions.clone(), on_secret),
             sweeper::start(app.service.clone()),
             audit::start(app.service.clone()),
         ]
@@ -228,7 +235,9 @@ async fn listen(
     let operator = give_operator(&app).await?;
     output::result(&format!("listening on {scheme}://{address}"))?;
     if is_demo {
+        // Its requests are the server's own: in the log, they would hide where to sign in.
         let told = demo::set_up(&app)
+            .with_subscriber(NoSubscriber::default())
             .await
             .map_err(|error| Failure::new(Exit::Failed, "DEMO", error.to_string()))?;
         output::result(&told)?;

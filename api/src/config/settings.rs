@@ -356,6 +356,11 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
             return Err(values.error(name, "must be at least 1"));
         }
     }
+    set(&mut config.mailboxes_max, values.parsed("mailboxes")?);
+    set(
+        &mut config.workspace_mailboxes_max,
+        values.parsed("workspace_mailboxes")?,
+    );
     compilations(values, config)?;
     config.executors = executors(values)?;
     set(

@@ -510,6 +510,8 @@ pub const SETTINGS: &[Setting] = &[
          needs more than is left fails",
     ),
     setting("workspace_concurrency", "64", "Concurrent runs per workspace"),
+    setting("mailboxes", "500", "Mailboxes that it stays connected to"),
+    setting("workspace_mailboxes", "20", "The same of one workspace"),
     setting("workers", "processors", "Threads that execute runs"),
     setting(
         "queue_runs",

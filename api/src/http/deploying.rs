@@ -13,7 +13,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use heddle_execution::compile::Finding;
-use heddle_execution::deploy::{DeployRequest, DeployVersion, Gate, Target};
+use heddle_execution::deploy::{DeployRequest, DeployVersion, Done, Gate, Missing, Target};
 use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::deploy_rules::DeployRules;
@@ -21,7 +21,6 @@ use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::status::DeploymentStatus;
 use heddle_service::test_cases::{self, Subject};
 use heddle_store::StoreError;
-use heddle_store::deployments::DeploymentRow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -150,16 +149,21 @@ struct Deployed {
     triggers: Vec<Trigger>,
     version_number: i64,
     warnings: Vec<Finding>,
+    /// What it names but does not exist there: nodes that need it will fail. Left out if nothing is missing.
+    #[serde(skip_serializing_if = "Missing::is_empty")]
+    missing: Missing,
 }
 
 impl Deployed {
-    fn new(row: DeploymentRow, warnings: Vec<Finding>) -> Result<Self, StoreError> {
+    fn new(done: Done) -> Result<Self, StoreError> {
+        let row = done.row;
         Ok(Deployed {
             deployment_id: row.id,
             status: row.status,
             triggers: triggers(row.id, &row.triggers)?,
             version_number: row.version_number,
-            warnings,
+            warnings: done.warnings,
+            missing: done.missing,
         })
     }
 }
@@ -215,7 +219,7 @@ async fn deploy_pattern(
     };
     let done = match (is_dry, planned) {
         (false, _) => match app.executions.deploy(&editor, pattern, request).await {
-            Ok((row, warnings)) => Ok(DeployOutcome::Deployed(Deployed::new(row, warnings)?)),
+            Ok(done) => Ok(DeployOutcome::Deployed(Deployed::new(done)?)),
             Err(error) => Err(error),
         },
         (true, planned) => {
@@ -259,7 +263,7 @@ struct PromoteBody {
     params(("id" = DeploymentId, Path, description = "Deployment")), request_body = PromoteBody,
     responses(
         (status = 200, description = "The deployment in the other environment; with `dryRun`: what would happen, and nothing has changed", body = Enveloped<DeployOutcome>),
-        (status = 400, description = "VALIDATION, or NOT_ACTIVE: nothing is deployed here, or its module can't be loaded", body = ErrorBody),
+        (status = 400, description = "VALIDATION; NOT_ACTIVE or MODULE_CHANGED: nothing is deployed here, or its module can't be loaded, or is not the one that was deployed", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
@@ -294,7 +298,11 @@ async fn promote_deployment(
                 Err(Refused::Error(error)) => return Err(error),
             };
             let row = app.executions.promote(&editor, id, environment, gate).await?;
-            DeployOutcome::Deployed(Deployed::new(row, Vec::new())?)
+            DeployOutcome::Deployed(Deployed::new(Done {
+                row,
+                warnings: Vec::new(),
+                missing: Missing::default(),
+            })?)
         }
     }))
 }

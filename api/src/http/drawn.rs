@@ -85,7 +85,7 @@ struct NodeData {
     /// Time limit of one attempt, in milliseconds.
     #[schema(minimum = 1, maximum = 2_592_000_000_i64)]
     timeout_ms: Option<u64>,
-    /// Whether the node executes once for each element of its input.
+    /// Whether the node executes once for each element of its input. Default: false; with `settings.items`, what the node's type says.
     each: Option<bool>,
     /// Whether only the first item counts of a list that comes.
     once: Option<bool>,
@@ -158,6 +158,8 @@ pub struct GraphSettings {
     error_pattern_id: Option<String>,
     /// What becomes of an expression that throws; default: `strict`.
     expressions: Option<ExpressionsSetting>,
+    /// Whether lists of items travel along the edges, and nodes execute for each item; default: false.
+    items: Option<bool>,
 }
 
 /// `strict`: its node fails. `lenient`: it is `undefined`, and the log says so once.

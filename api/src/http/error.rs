@@ -62,6 +62,7 @@ const fn status(code: Code) -> StatusCode {
         | Code::AlreadyPaused
         | Code::NotPaused
         | Code::NotActive
+        | Code::ModuleChanged
         | Code::NoSchedule
         | Code::InvalidStatus
         | Code::DeploymentNotActive
@@ -73,6 +74,7 @@ const fn status(code: Code) -> StatusCode {
         | Code::SecondFactorInvalid
         | Code::SignatureInvalid => StatusCode::UNAUTHORIZED,
         Code::Forbidden
+        | Code::EnvironmentProtected
         | Code::WorkspaceSuspended
         | Code::QuotaExceeded
         | Code::LocalAuthDisabled
@@ -126,6 +128,10 @@ pub struct ErrorInfo {
     pub details: Vec<Detail>,
 }
 
+/// With the service's own refusals of too many requests, which a pattern's response may look like.
+#[derive(Clone, Copy, Debug)]
+pub struct TooMany;
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let error = self.0;
@@ -150,6 +156,9 @@ impl IntoResponse for ApiError {
         }
         if let Some(seconds) = error.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if response.status() == StatusCode::TOO_MANY_REQUESTS {
+            response.extensions_mut().insert(TooMany);
         }
         response
     }

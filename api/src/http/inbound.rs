@@ -151,7 +151,7 @@ async fn receive_email(
     };
     let mut recipients = Vec::new();
     for address in addresses.iter().take(RECIPIENTS_MAX) {
-        let (status, run_id) = match mail.deliver(&app, address).await? {
+        let (status, run_id) = match mail::deliver(&mail, &app, address).await? {
             Delivery::Accepted(run) => (RecipientStatus::Accepted, Some(run)),
             Delivery::Duplicate(run) => (RecipientStatus::Duplicate, Some(run)),
             Delivery::Inactive => (RecipientStatus::Inactive, None),

@@ -186,8 +186,8 @@ async fn list_links(
     State(app): State<App>,
     Member(scope): Member,
 ) -> Result<Enveloped<Vec<InvitationLink>>, ApiError> {
-    let (manager, now) = (scope.manager()?, app.clock.now());
-    let rows = invitation_links::list(&mut app.store.reader().await?.db(), &manager, now).await?;
+    let (administrator, now) = (scope.administrator()?, app.clock.now());
+    let rows = invitation_links::list(&mut app.store.reader().await?.db(), &administrator, now).await?;
     Ok(Enveloped::new(
         rows.into_iter().map(InvitationLink::from).collect(),
     ))

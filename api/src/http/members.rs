@@ -220,8 +220,8 @@ async fn list_invitations(
     State(app): State<App>,
     Member(scope): Member,
 ) -> Result<Enveloped<Vec<Invitation>>, ApiError> {
-    let (manager, now) = (scope.manager()?, app.clock.now());
-    let rows = invitations::list(&mut app.store.reader().await?.db(), &manager, now).await?;
+    let (administrator, now) = (scope.administrator()?, app.clock.now());
+    let rows = invitations::list(&mut app.store.reader().await?.db(), &administrator, now).await?;
     Ok(Enveloped::new(rows.into_iter().map(Invitation::from).collect()))
 }
 

@@ -49,6 +49,10 @@ struct NodeType {
     outputs: Vec<Port>,
     /// Whether the node also has one output per case.
     outputs_per_case: bool,
+    /// Where lists of items travel (`settings.items`): whether a node executes for each `item`, or once for the `list`, unless its
+    /// `each` says otherwise.
+    #[schema(example = "item")]
+    executes_per: String,
     /// By how many of its outputs a node sends at a time: `one` or `several`.
     #[schema(example = "one")]
     sends: String,

@@ -202,7 +202,7 @@ async fn pause_deployment(
     params(("id" = DeploymentId, Path, description = "Deployment")),
     responses(
         (status = 200, description = "Active", body = Enveloped<NewStatus>),
-        (status = 400, description = "NOT_PAUSED, or NOT_ACTIVE: its module can't be loaded", body = ErrorBody),
+        (status = 400, description = "NOT_PAUSED; NOT_ACTIVE or MODULE_CHANGED: its module can't be loaded, or is not the one that was deployed", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
@@ -241,7 +241,7 @@ impl From<DeploymentRow> for Redeployed {
     params(("id" = DeploymentId, Path, description = "Deployment")),
     responses(
         (status = 200, description = "Active", body = Enveloped<Redeployed>),
-        (status = 400, description = "NOT_ACTIVE: its module can't be loaded", body = ErrorBody),
+        (status = 400, description = "NOT_ACTIVE or MODULE_CHANGED: its module can't be loaded, or is not the one that was deployed", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),

@@ -4,8 +4,8 @@ use super::{
     account, account_removal, api_keys, audit, auth, authenticators, browser_sessions, callbacks,
     connections, deploy_rules, deploying, deployments, document, environments, expressions, figures, files,
     health, inbound, invitation_links, invitations, key_values, members, nodes, operations, operator,
-    password_reset, patterns, preview, renaming, replays, runs, schedules, series, session, tails,
-    test_cases, test_runs, test_streams, usage, validation, waiting_callbacks, webhook_endpoints,
+    password_reset, patterns, preview, renaming, replays, runs, schedules, series, session, subscriptions,
+    tails, test_cases, test_runs, test_streams, usage, validation, waiting_callbacks, webhook_endpoints,
     webhook_logs, webhooks, workspace_runs, workspace_stream, workspaces,
 };
 use crate::app::App;
@@ -95,6 +95,7 @@ pub fn behind_cors() -> OpenApiRouter<App> {
         .merge(callbacks::routes())
         .merge(waiting_callbacks::routes())
         .merge(webhook_endpoints::routes())
+        .merge(subscriptions::routes())
         .merge(webhook_logs::routes())
         .merge(inbound::routes())
         .merge(runs::routes())

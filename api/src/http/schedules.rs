@@ -65,7 +65,7 @@ struct Scheduled {
     timezone: String,
 }
 
-/// Sets the schedule of all OnSchedule and OnPoll nodes of a deployment, overriding their own.
+/// Sets the schedule of all OnSchedule, OnPoll and OnMailbox nodes of a deployment, overriding their own.
 #[utoipa::path(
     put, path = "/api/deployments/{id}/schedule", operation_id = "set_schedule", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -125,7 +125,7 @@ async fn set(
     }))
 }
 
-/// Takes the schedule back that was set for a deployment: its OnSchedule and OnPoll nodes have their own again.
+/// Takes the schedule back that was set for a deployment: its OnSchedule, OnPoll and OnMailbox nodes have their own again.
 #[utoipa::path(
     delete, path = "/api/deployments/{id}/schedule", operation_id = "unset_schedule", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -162,7 +162,7 @@ async fn unset(
     Ok(Deleted::new(deployment))
 }
 
-/// Why a list could not be had, or not all runs could be started for it.
+/// Why a list or mailbox could not be read, or not all runs could be started for it.
 #[derive(Debug, Serialize, ToSchema)]
 struct PollError {
     #[schema(example = "HTTP_503")]
@@ -178,19 +178,26 @@ impl PollError {
     }
 }
 
-/// How an OnPoll node fares.
+/// How an OnPoll or OnMailbox node fares.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PollState {
+    /// When it was asked, or looked into, last.
     last_polled_at: Option<Timestamp>,
-    /// Elements of the last answer that could be read.
+    /// Elements of the last answer that could be read; of a mailbox, messages that were new, by POP3 all that are in it.
     #[schema(minimum = 0, example = 100)]
     last_count: i64,
     /// Failures since it succeeded.
     #[schema(minimum = 0)]
     failures: i64,
-    /// Null: the last time it did not fail.
+    /// Null: the last time it did not fail. Without failures it is about a message that was passed over.
     last_error: Option<PollError>,
+    /// Since when a server is connected to the mailbox, and told of new messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connected_since: Option<Timestamp>,
+    /// When the last message came that has started a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_new_at: Option<Timestamp>,
 }
 
 impl From<LastPoll> for PollState {
@@ -200,6 +207,8 @@ impl From<LastPoll> for PollState {
             last_count: last.things,
             failures: last.failures,
             last_error: PollError::of((last.error_code, last.error)),
+            connected_since: last.connected_since.map(Timestamp::from_millis),
+            last_new_at: last.last_new_at.map(Timestamp::from_millis),
         }
     }
 }
@@ -208,7 +217,7 @@ impl From<LastPoll> for PollState {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeployedSchedule {
-    /// The OnSchedule or OnPoll node.
+    /// The OnSchedule, OnPoll or OnMailbox node.
     #[schema(example = "clock")]
     node_id: String,
     /// The expression that holds.
@@ -224,7 +233,7 @@ struct DeployedSchedule {
     catch_up: String,
     /// The next times, at most 10, the first of which is the one that is due; empty while the deployment is not active.
     next_times: Vec<Timestamp>,
-    /// How an OnPoll node fares that has asked.
+    /// How an OnPoll or OnMailbox node fares that has asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     poll: Option<PollState>,
 }
@@ -303,12 +312,12 @@ struct NextSchedule {
     pattern_id: PatternId,
     #[schema(example = "Nightly report")]
     pattern_name: String,
-    /// The OnSchedule or OnPoll node.
+    /// The OnSchedule, OnPoll or OnMailbox node.
     #[schema(example = "clock")]
     node_id: String,
     /// When it is due next; in the past if it is being started.
     next_due_at: Timestamp,
-    /// Why the last poll of an OnPoll node has failed.
+    /// Why the last poll of an OnPoll node has failed, or a mailbox could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<PollError>,
 }

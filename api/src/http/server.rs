@@ -8,6 +8,7 @@
 mod address;
 mod connection;
 mod exchange;
+mod pace;
 mod places;
 mod received;
 mod rest;

@@ -360,7 +360,8 @@ struct FromRun {
 /// Makes a test of a run.
 ///
 /// It has the run's trigger, event, seed, time and environment, and expects the same output, or an error of the same code and
-/// node. Nodes that reach outside are pinned to what they gave, as far as the run's trace has it; `unpinned` lists the others.
+/// node. Nodes that reach outside are pinned to what they gave, as far as the run's trace has it, or else its journal; `unpinned` lists the
+/// others.
 #[utoipa::path(
     post, path = "/api/patterns/{id}/tests/from-run", operation_id = "add_test_from_run", tag = "Tests", security(("bearer" = [])), request_body = FromRun,
     params(("id" = PatternId, Path, description = "The pattern")),

@@ -131,6 +131,10 @@ pub(super) struct RunBody {
     seed: Option<u64>,
     /// "Now" for the whole run, from 1970 to 9999; default: the present.
     started_at: Option<Timestamp>,
+    /// Whether the run may reach what it asks for in an environment with the rule `requireApproval`; only somebody with the role
+    /// admin can say so.
+    #[schema(example = false)]
+    approve_rights: Option<bool>,
 }
 
 impl RunBody {
@@ -155,6 +159,7 @@ impl RunBody {
                 started_at: self.started_at,
                 watcher,
                 is_contained: false,
+                approves_rights: self.approve_rights.unwrap_or(false),
             },
         })
     }
@@ -263,7 +268,7 @@ impl TestResult {
         (status = 200, description = "What the run did", body = TestResult),
         (status = 400, description = "VALIDATION: not a module that can run here", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN, or ENVIRONMENT_PROTECTED: the environment asks for an approval of what its runs may reach, with `details` for each", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: too many runs are executing", body = ErrorBody),
         (status = 504, description = "EXECUTION_TIMEOUT", body = ErrorBody),
     )

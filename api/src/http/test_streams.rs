@@ -367,7 +367,7 @@ impl TestStream {
         (status = 200, description = "Events", body = TestEvent, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION: not a module that can run here", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN, or ENVIRONMENT_PROTECTED: the environment asks for an approval of what its runs may reach, with `details` for each", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED: the user has too many live tails open", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: too many runs are executing", body = ErrorBody),
     )

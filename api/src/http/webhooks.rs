@@ -23,9 +23,9 @@ use crate::http::error::{ApiError, ErrorBody};
 use admission::Checked;
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
-use axum::http::header::{CONTENT_TYPE, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, options};
 use heddle_model::Code;
@@ -319,13 +319,7 @@ async fn verified(
         }
     }
     Ok(Some(match challenge {
-        Some(challenge) => {
-            let headers = [
-                (CONTENT_TYPE, "text/plain; charset=utf-8"),
-                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            ];
-            (StatusCode::OK, headers, challenge).into_response()
-        }
+        Some(challenge) => answer::proven(challenge),
         None => Json(Verified {
             status: "ok",
             webhook_id: webhook_id.to_owned(),

@@ -81,6 +81,21 @@ pub const METRICS: &[Metric] = &[
         "Times that this server lost its runs to others, because it did not renew its lease in time",
     ),
     (
+        "heddle_mailbox_failures_total",
+        Kind::Counter,
+        "Times that a mailbox of an OnMailbox node could not be read",
+    ),
+    (
+        "heddle_mailbox_messages_total",
+        Kind::Counter,
+        "Messages of OnMailbox nodes, by result",
+    ),
+    (
+        "heddle_mailboxes_connected",
+        Kind::Gauge,
+        "Mailboxes that this server is connected to",
+    ),
+    (
         "heddle_polls_total",
         Kind::Counter,
         "Lists that OnPoll nodes asked for, by result",
@@ -166,6 +181,11 @@ pub const METRICS: &[Metric] = &[
         "Runs that waited as rows in the database and go on",
     ),
     ("heddle_servers", Kind::Gauge, "Servers that share the database"),
+    (
+        "heddle_subscriptions_total",
+        Kind::Counter,
+        "Services that were told of webhooks, or asked for them, by result",
+    ),
     (
         "heddle_tenant_run_fuel_total",
         Kind::Counter,

@@ -92,8 +92,11 @@ pub(crate) async fn rewrap(
     db.execute(update).await.map(drop)
 }
 
-/// Deletes a workspace's data key: what is encrypted under it can never be read again, not even in a backup of the rows.
+/// Deletes a workspace's data key: what is encrypted under it can never be read again, not even in a backup of the rows. Seals
+/// that were made with it are worth nothing then.
 pub(crate) async fn forget(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<(), StoreError> {
+    let seals = sql("delete from module_seals where tenant = ?").bind(workspace);
+    db.execute(seals).await?;
     let delete = sql("delete from data_keys where owner = ?").bind(owner(Some(workspace)));
     db.execute(delete).await.map(drop)
 }

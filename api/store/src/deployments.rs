@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod listing;
+mod seals;
 
 pub use artifacts::{
     artifact, keep_artifact, remove_replaced_artifacts, replaced_artifact_bytes, sweep_artifacts,
@@ -10,6 +11,7 @@ pub use listing::{
     ListedRow, RecentRow, StateRow, count, count_by_status, list, list_in_pattern, list_of_patterns,
     recent_runs, states,
 };
+pub use seals::{begin_sealing, seal_module, sealed_rights, sealing_begun, without_seals};
 
 use super::notices::{self, Notice};
 use super::runs::suspects::STRIKES_MAX;

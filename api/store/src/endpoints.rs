@@ -4,7 +4,7 @@
 
 use super::notices::{self, Notice};
 use super::secrets::text;
-use super::{Db, StoreError, rights, sql};
+use super::{Db, StoreError, rights, sql, subscriptions};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
@@ -386,6 +386,7 @@ pub async fn remove_of_environment(
     manager: &Manager,
     environment: EnvironmentId,
 ) -> Result<(), StoreError> {
+    subscriptions::unwant_of_environment(db, manager.workspace(), environment).await?;
     for statement in [
         "delete from tap_events where endpoint_id in (select w.id from webhook_endpoints w
          where w.slot in (select id from environments where id = ? and workspace_id = ?))",
@@ -400,6 +401,7 @@ pub async fn remove_of_environment(
 
 /// Deletes a pattern's endpoints and their events, when the pattern itself is deleted.
 pub async fn remove(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    subscriptions::unwant_of_pattern(db, editor, pattern).await?;
     for statement in [
         "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?) and ",
         "delete from webhook_logs where pattern_id = ? and ",
@@ -462,6 +464,35 @@ pub async fn set_secret(
         .bind(endpoint.id);
     db.execute(rights::pattern(update, editor, endpoint.pattern_id))
         .await?;
+    subscriptions::make_again(db, endpoint.id).await?;
+    Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
+}
+
+/// The endpoint with this id, for whoever tells services of it.
+pub async fn by_id_for_system(
+    db: &mut Db<'_>,
+    endpoint: EndpointId,
+) -> Result<Option<EndpointRow>, StoreError> {
+    db.optional(sql(ENDPOINT).push("where id = ?").bind(endpoint))
+        .await
+}
+
+/// Gives an endpoint the secret that its service has chosen.
+pub async fn set_secret_for_system(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    endpoint: &EndpointRow,
+    secret: &str,
+) -> Result<(), VaultError> {
+    let name = row_name(endpoint.id);
+    let sealed = vault
+        .seal(db, endpoint.workspace_id, &name, secret.as_bytes())
+        .await?;
+    let update = sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ?")
+        .bind(sealed.data_key)
+        .bind(sealed.bytes)
+        .bind(endpoint.id);
+    db.execute(update).await?;
     Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
 }
 

@@ -164,10 +164,13 @@ fn is_unavailability(error: &sqlx::Error) -> bool {
             true
         }
         // Class 57: the server shuts down or starts; 53: it is out of connections, disk or memory; 25P03: this process
-        // has stood still.
+        // has stood still; 40P01 and 40001: of transactions that waited for each other this one was undone, and may do better now.
         sqlx::Error::Database(database)
             if database.code().is_some_and(|code| {
-                code.len() == 5 && (code.starts_with("57") || code.starts_with("53") || code == "25P03")
+                code.len() == 5
+                    && (code.starts_with("57")
+                        || code.starts_with("53")
+                        || matches!(&*code, "25P03" | "40P01" | "40001"))
             }) =>
         {
             true

@@ -2,7 +2,7 @@
 //! invitation ends with that. Knows nothing of what a secret is, nor of how a link is sent.
 
 use super::{Db, StoreError, sql};
-use heddle_model::access::{Manager, WorkspaceRole};
+use heddle_model::access::{Administrator, Manager, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, InvitationLinkId, UserId, WorkspaceId};
 use sqlx::FromRow;
@@ -142,12 +142,16 @@ async fn forget_expired(db: &mut Db<'_>, now: Timestamp) -> Result<(), StoreErro
     db.execute(over.bind(now)).await.map(drop)
 }
 
-/// The links into the manager's workspace that belong to no address, the oldest first.
-pub async fn list(db: &mut Db<'_>, manager: &Manager, now: Timestamp) -> Result<Vec<LinkRow>, StoreError> {
+/// The links into the administrator's workspace that belong to no address, the oldest first.
+pub async fn list(
+    db: &mut Db<'_>,
+    administrator: &Administrator,
+    now: Timestamp,
+) -> Result<Vec<LinkRow>, StoreError> {
     db.all(
         sql(LINK)
             .push("where l.workspace_id = ? and l.invitation_id is null and l.expires_at > ?")
-            .bind(manager.workspace())
+            .bind(administrator.workspace())
             .bind(now)
             .push(" order by l.created_at, l.id"),
     )

@@ -2,7 +2,7 @@
 
 use super::accounts::email_key;
 use super::{Db, StoreError, sql};
-use heddle_model::access::{Manager, Scope, WorkspaceRole};
+use heddle_model::access::{Administrator, Manager, Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
 use sqlx::FromRow;
@@ -95,16 +95,16 @@ pub async fn invite(
     .await
 }
 
-/// The unanswered invitations of the manager's workspace, the oldest first.
+/// The unanswered invitations of the administrator's workspace, the oldest first.
 pub async fn list(
     db: &mut Db<'_>,
-    manager: &Manager,
+    administrator: &Administrator,
     now: Timestamp,
 ) -> Result<Vec<InvitationRow>, StoreError> {
     db.all(
         sql("select id, email, role, created_at, expires_at from invitations
              where workspace_id = ? and expires_at > ? order by created_at, id")
-        .bind(manager.workspace())
+        .bind(administrator.workspace())
         .bind(now),
     )
     .await

@@ -47,6 +47,7 @@ pub mod sessions;
 pub mod snapshot;
 mod sqlite_codes;
 pub mod sqlite_file;
+pub mod subscriptions;
 pub mod test_cases;
 pub mod turns;
 pub mod usage;

@@ -1,8 +1,8 @@
-//! What is known of the lists that OnPoll nodes ask for, by their schedules. A server that asks has claimed that: it is due again
+//! What is known of the lists that OnPoll nodes ask for, and of the mailboxes of OnMailbox nodes, by their schedules. A server that asks has claimed that: it is due again
 //! a little later, in case the server stops, unless the claim is renewed.
 
 use super::schedules::ScheduleRow;
-use super::{Db, StoreError, rights, sql};
+use super::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::entropy;
@@ -38,6 +38,10 @@ pub struct LastPoll {
     /// Of the last failure.
     pub error_code: Option<String>,
     pub error: Option<String>,
+    /// Since when a server is connected to the mailbox; `None`: none is.
+    pub connected_since: Option<i64>,
+    /// When the last message came for which a run was started.
+    pub last_new_at: Option<i64>,
 }
 
 /// Claims a schedule that is due until that time; `None`: another server has, or it was changed since it was read.
@@ -56,14 +60,14 @@ pub async fn claim_for_system(
     let first: u32 = entropy::random();
     db.execute(
         sql("insert into polls (schedule_id, source, seen, things, failures, version) values (?, '', '', 0, 0, ?)
-             on conflict (schedule_id) do update set version = polls.version + 1")
+             on conflict (schedule_id) do update set version = polls.version + 1, connected_since = null")
         .bind(read.id)
         .bind(first),
     )
     .await?;
     let select = sql(
-        "select schedule_id, source, cursor, seen, polled_at, things, failures, error_code, error, version
-         from polls where schedule_id = ?",
+        "select schedule_id, source, cursor, seen, polled_at, things, failures, error_code, error, connected_since,
+         last_new_at, version from polls where schedule_id = ?",
     );
     db.optional(select.bind(read.id)).await
 }
@@ -83,18 +87,15 @@ pub async fn renew_for_system(
     Ok(db.execute(renew).await? > 0)
 }
 
-/// Stores what is known now, and gives the claim back: it is due at that time. What was changed meanwhile stays as it is.
-pub async fn finish_for_system(
-    db: &mut Db<'_>,
-    (row, former): (&PollRow, &PollRow),
-    (said, due): ([i64; 2], Option<Timestamp>),
-) -> Result<(), StoreError> {
+/// The change from what was known to what is known now, unless others have made one.
+fn known(row: &PollRow, former: &PollRow) -> Sql {
     let last = &row.last;
     // Mostly nothing is new.
     let seen = (row.seen != former.seen).then(|| row.seen.clone());
-    let update = sql(
+    sql(
         "update polls set source = ?, cursor = ?, seen = coalesce(?, seen), polled_at = ?, things = ?, failures = ?,
-         error_code = ?, error = ?, version = version + 1 where schedule_id = ? and version = ?",
+         error_code = ?, error = ?, connected_since = ?, last_new_at = ?, version = version + 1
+         where schedule_id = ? and version = ?",
     )
     .bind(&row.source)
     .bind(row.cursor.clone())
@@ -104,8 +105,24 @@ pub async fn finish_for_system(
     .bind(last.failures)
     .bind(last.error_code.clone())
     .bind(last.error.clone())
+    .bind(last.connected_since)
+    .bind(last.last_new_at)
     .bind(row.schedule_id)
-    .bind(row.version);
+    .bind(row.version)
+}
+
+/// Stores what is known now, while the claim is kept; `false`: others have overtaken it. After that the version is one more.
+pub async fn keep_for_system(db: &mut Db<'_>, row: &PollRow, former: &PollRow) -> Result<bool, StoreError> {
+    Ok(db.execute(known(row, former)).await? > 0)
+}
+
+/// Stores what is known now, and gives the claim back: it is due at that time. What was changed meanwhile stays as it is.
+pub async fn finish_for_system(
+    db: &mut Db<'_>,
+    (row, former): (&PollRow, &PollRow),
+    (said, due): ([i64; 2], Option<Timestamp>),
+) -> Result<(), StoreError> {
+    let update = known(row, former);
     // The schedule first, as by those who claim it: else both could wait for each other.
     renew_for_system(db, row.schedule_id, said, due).await?;
     db.execute(update).await.map(drop)
@@ -141,8 +158,8 @@ pub async fn of_deployment(
     scope: &Scope,
     deployment: DeploymentId,
 ) -> Result<Vec<ShownPoll>, StoreError> {
-    let query = sql("select s.node_id, p.source, p.polled_at, p.things, p.failures, p.error_code, p.error
-         from schedules s join polls p on p.schedule_id = s.id where p.polled_at is not null and s.deployment_id = ? and ")
+    let query = sql("select s.node_id, p.source, p.polled_at, p.things, p.failures, p.error_code, p.error, p.connected_since,
+         p.last_new_at from schedules s join polls p on p.schedule_id = s.id where p.polled_at is not null and s.deployment_id = ? and ")
     .bind(deployment);
     db.all(rights::deployment(query, scope, deployment)).await
 }

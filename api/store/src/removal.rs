@@ -149,6 +149,7 @@ async fn remove_outside(db: &mut Db<'_>, user: UserId) -> Result<(), StoreError>
         "delete from schedules where deployment_id in
          (select id from deployments where workspace_id is null and user_id = ?)",
         "delete from deployments where workspace_id is null and user_id = ?",
+        "delete from module_seals where tenant = ?",
         "delete from patterns where workspace_id is null and owner_id = ?",
         "delete from connections where workspace_id is null and user_id = ?",
     ] {

@@ -22,6 +22,7 @@ use heddle_model::tenant::Tenant;
 use heddle_model::usage::Used;
 use serde::Serialize;
 use sqlx::FromRow;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -198,7 +199,7 @@ pub async fn accept(
     db: &mut Db<'_>,
     server: &str,
     owner: &str,
-    rows: Vec<AcceptedRow>,
+    (load, rows): (Load, Vec<AcceptedRow>),
 ) -> Result<Option<MeteredLater>, StoreError> {
     if rows.is_empty() {
         return Ok(Some(MeteredLater::default()));
@@ -206,7 +207,7 @@ pub async fn accept(
     let count = rows.len() as u64;
     let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
     if db.is_postgres() {
-        let counting = usage::counting(server, used_by(&rows));
+        let counting = usage::counting(&counter(server, load), used_by(&rows));
         let rows = rows.into_iter().map(|row| row.cells(owner, false));
         let mut statements = inserts(ACCEPTED, rows, Some(is_there));
         prepend(&mut statements, counting);
@@ -219,7 +220,16 @@ pub async fn accept(
     Ok((changed == count).then_some(later))
 }
 
-/// The same for a database's only server, which is always there, and without keys.
+/// What a server's task counts as. What is large is stored beside what is small, and counted apart: whoever counts in a row waits
+/// for the transaction of the one before, and two that hold what the other needs would never end.
+fn counter(name: &str, load: Load) -> Cow<'_, str> {
+    match load.is_large() {
+        true => Cow::Owned(format!("{name} large")),
+        false => Cow::Borrowed(name),
+    }
+}
+
+/// The same as [`accept`] for a database's only server, which is always there, and without keys.
 pub async fn accept_alone(
     store: &Store,
     server: &str,
@@ -462,17 +472,21 @@ const RECORD: (&str, &str) = (
 );
 
 /// Stores what became of runs by now, as far as they are running and their owner's, and meters what they have used; gives
-/// those that were.
-pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow], now: Timestamp) -> Result<Vec<RunId>, StoreError> {
+/// those that were. The load is that of all that is stored together.
+pub async fn record(
+    db: &mut Db<'_>,
+    (load, rows): (Load, &[&ResultRow]),
+    now: Timestamp,
+) -> Result<Vec<RunId>, StoreError> {
     let (before, after) = RECORD;
     let changes = with_rows((before, before), rows.iter().map(|row| row.cells()), after);
     let recorded: Vec<(RunId,)> = db.all_of(changes).await?;
     let recorded: HashSet<RunId> = recorded.into_iter().map(|(run,)| run).collect();
     let stored = || rows.iter().filter(|row| recorded.contains(&row.id));
     let sums = usage::sums(stored().filter_map(|row| Some(row.counted(row.tenant?, now))));
-    // No other task writes ends in the name of this server.
+    // No other task writes ends of this size in the name of this server.
     let counter = match rows.first() {
-        Some(row) if db.is_postgres() => format!("{} ends", row.owner),
+        Some(row) if db.is_postgres() => counter(&format!("{} ends", row.owner), load).into_owned(),
         _ => String::new(),
     };
     let counting = usage::counting(&counter, sums);

@@ -1,4 +1,4 @@
-//! Schedules of deployments: one row for each OnSchedule and OnPoll node, with its next due time.
+//! Schedules of deployments: one row for each OnSchedule, OnPoll and OnMailbox node, with its next due time.
 
 use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
@@ -13,7 +13,7 @@ pub struct ScheduleRow {
     pub id: EndpointId,
     /// Whose it is.
     pub deployment_id: DeploymentId,
-    /// The OnSchedule or OnPoll node.
+    /// The OnSchedule, OnPoll or OnMailbox node.
     pub node_id: String,
     /// As the deployed version has it.
     pub cron: String,
@@ -59,7 +59,7 @@ pub async fn of_deployment(
 #[derive(Clone, Debug, FromRow)]
 pub struct NextRow {
     pub deployment_id: DeploymentId,
-    /// The OnSchedule or OnPoll node.
+    /// The OnSchedule, OnPoll or OnMailbox node.
     pub node_id: String,
     #[sqlx(try_from = "i64")]
     pub next_due_at: Timestamp,
@@ -72,13 +72,15 @@ pub struct NextRow {
     pub error: Option<String>,
 }
 
-/// The schedules that the caller may see, the one that is due first first. It reads those of the caller's own deployments
+/// The schedules that the caller may see, the one that is due first first; but for mailboxes that a server is connected to, which are
+/// due at any time. It reads those of the caller's own deployments
 /// only, whatever others have.
 pub async fn next_of(db: &mut Db<'_>, scope: &Scope, limit: i64) -> Result<Vec<NextRow>, StoreError> {
     let query = sql("select s.deployment_id, s.node_id, s.next_due_at, d.pattern_id,
          coalesce(p.name, d.pattern_name) as pattern_name, o.error_code, o.error
          from deployments d join schedules s on s.deployment_id = d.id left join polls o on o.schedule_id = s.id
-         left join patterns p on p.id = d.pattern_id where s.next_due_at is not null and ");
+         left join patterns p on p.id = d.pattern_id where s.next_due_at is not null
+         and o.connected_since is null and ");
     let query = rights::deployments(query, scope);
     // An order that the index of all tenants' schedules does not have.
     let query = query

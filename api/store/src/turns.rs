@@ -1,13 +1,16 @@
 //! Whose turn it is to be stored. What waits for one writer is stored in groups, which are bounded by bytes: what is small
 //! comes first, and what is large a little at a time, its owners by turns. So whoever stores little waits for one group of
-//! others' at most, however much they store. Knows nothing of what it orders.
+//! others' at most, however much they store. Who hands groups on hands on what is large beside what is small, which would
+//! wait for it otherwise. Knows nothing of what it orders.
 
 use heddle_model::ids::UserId;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 /// Bytes of a group, unless a single one has more: a millisecond or two of SQLite's writer.
 pub const GROUP_BYTES_MAX: usize = 256 << 10;
+/// Of a group of what is large: as long as it takes, what is small waits.
+const LARGE_GROUP_BYTES_MAX: usize = 128 << 10;
 /// Bytes of what comes first.
 const SMALL_BYTES_MAX: usize = 32 << 10;
 
@@ -60,9 +63,17 @@ pub struct Group {
 }
 
 impl Group {
+    pub const fn is_large(&self) -> bool {
+        self.load.is_large
+    }
+
     fn admits(&self, count_max: usize, next: &Load) -> bool {
         let bytes = self.load.bytes.saturating_add(next.bytes);
-        self.count == 0 || (self.count < count_max && bytes <= GROUP_BYTES_MAX)
+        let bytes_max = match self.load.is_large {
+            true => LARGE_GROUP_BYTES_MAX,
+            false => GROUP_BYTES_MAX,
+        };
+        self.count == 0 || (self.count < count_max && bytes <= bytes_max)
     }
 
     fn add(&mut self, next: &Load) {
@@ -123,6 +134,11 @@ pub struct Turns<K, T> {
     sequences: HashMap<K, VecDeque<(Load, T)>>,
     small: Lane<K>,
     large: Lane<K>,
+    /// Sequences of the group of what is large that is being stored.
+    held: HashSet<K>,
+    /// Those of them whose next one has come to the front of its lane, and has left it.
+    parked: Vec<K>,
+    is_storing_large: bool,
     len: usize,
     was_large: bool,
 }
@@ -135,6 +151,9 @@ impl<K: Clone + Eq + Hash, T> Turns<K, T> {
             sequences: HashMap::new(),
             small: Lane::new(),
             large: Lane::new(),
+            held: HashSet::new(),
+            parked: Vec::new(),
+            is_storing_large: false,
             len: 0,
             was_large: false,
         }
@@ -166,13 +185,36 @@ impl<K: Clone + Eq + Hash, T> Turns<K, T> {
         }
     }
 
-    /// Begins a group: of what is small, and after each of these of what is large, if there is any.
-    pub fn begin(&mut self) -> Group {
-        let is_large = match (self.small.front(), self.large.front()) {
-            (_, None) => false,
-            (None, Some(_)) => true,
-            (Some(_), Some(_)) => !self.was_large,
-        };
+    /// The sequence at the front of a lane. Those that are held leave it.
+    fn front(&mut self, is_large: bool) -> Option<K> {
+        loop {
+            let sequence = self.lane(is_large).front()?;
+            if !self.held.contains(&sequence) {
+                return Some(sequence);
+            }
+            self.lane(is_large).pop();
+            self.parked.push(sequence);
+        }
+    }
+
+    /// Whether something small waits that may be stored.
+    pub fn has_small(&mut self) -> bool {
+        self.front(false).is_some()
+    }
+
+    /// Whether a group of what is large can be made: there is some, and none is being stored.
+    pub fn may_store_large(&mut self) -> bool {
+        !self.is_storing_large && self.front(true).is_some()
+    }
+
+    /// Begins a group: of what is small, and after each of these of what is large, if there is any and it may be.
+    pub fn begin(&mut self, may_be_large: bool) -> Group {
+        let (has_small, has_large) = (self.front(false).is_some(), self.front(true).is_some());
+        let is_large = has_large && may_be_large && !(has_small && self.was_large);
+        self.begin_of(is_large)
+    }
+
+    fn begin_of(&mut self, is_large: bool) -> Group {
         self.was_large = is_large;
         let load = Load {
             is_large,
@@ -183,8 +225,12 @@ impl<K: Clone + Eq + Hash, T> Turns<K, T> {
 
     /// The next one of a group, as long as there is room in it.
     pub fn take(&mut self, group: &mut Group) -> Option<T> {
+        self.take_next(group).map(|(_, item)| item)
+    }
+
+    fn take_next(&mut self, group: &mut Group) -> Option<(K, T)> {
         let (is_large, count_max) = (group.load.is_large, self.count_max);
-        let sequence = self.lane(is_large).front()?;
+        let sequence = self.front(is_large)?;
         let those = self.sequences.get_mut(&sequence)?;
         if !group.admits(count_max, &those.front()?.0) {
             return None;
@@ -193,35 +239,64 @@ impl<K: Clone + Eq + Hash, T> Turns<K, T> {
         let next = those.front().map(|(load, _)| *load);
         self.lane(is_large).pop();
         match next {
-            Some(next) => self.lane(next.is_large).push(next.owner, sequence),
+            Some(next) => self.lane(next.is_large).push(next.owner, sequence.clone()),
             None => drop(self.sequences.remove(&sequence)),
         }
         self.len = self.len.saturating_sub(1);
         group.add(&load);
-        Some(item)
+        Some((sequence, item))
     }
 
-    /// Makes the next group of what waits and of what has come, and leaves it in `come`. `of` tells of each its load, and what
-    /// it must not overtake.
-    pub fn group(&mut self, come: &mut Vec<T>, of: impl Fn(&T) -> (Load, K)) -> Load {
+    /// Makes the next group of what is small, of what waits and of what has come, and leaves it in `come`. `of` tells of each
+    /// its load, and what it must not overtake.
+    pub fn small_group(&mut self, come: &mut Vec<T>, of: impl Fn(&T) -> (Load, K)) -> Load {
         let mut bytes: usize = 0;
         let are_small = come.iter().all(|item| {
             let (load, _) = of(item);
             bytes = bytes.saturating_add(load.bytes);
             !load.is_large
         });
+        let is_simple = self.is_empty() && !self.is_storing_large;
         // As nearly always.
-        if self.is_empty() && are_small && come.len() <= self.count_max && bytes <= GROUP_BYTES_MAX {
-            self.was_large = false;
+        if is_simple && are_small && come.len() <= self.count_max && bytes <= GROUP_BYTES_MAX {
             return Load::group(bytes);
         }
         for item in come.drain(..) {
             let (load, sequence) = of(&item);
             self.push(sequence, load, item);
         }
-        let mut group = self.begin();
+        let mut group = self.begin_of(false);
         come.extend(std::iter::from_fn(|| self.take(&mut group)));
         group.load
+    }
+
+    /// Makes a group of what is large and waits, if none is being stored. What must not overtake any of it waits until
+    /// [`Turns::large_is_stored`].
+    pub fn large_group(&mut self) -> Option<(Load, Vec<T>)> {
+        if !self.may_store_large() {
+            return None;
+        }
+        let mut group = self.begin_of(true);
+        let (mut sequences, mut items) = (Vec::new(), Vec::new());
+        while let Some((sequence, item)) = self.take_next(&mut group) {
+            sequences.push(sequence);
+            items.push(item);
+        }
+        self.held.extend(sequences);
+        self.is_storing_large = true;
+        Some((group.load, items))
+    }
+
+    /// What was made by [`Turns::large_group`] is stored.
+    pub fn large_is_stored(&mut self) {
+        self.is_storing_large = false;
+        self.held.clear();
+        for sequence in std::mem::take(&mut self.parked) {
+            let those = self.sequences.get(&sequence);
+            if let Some(load) = those.and_then(|those| those.front()).map(|(load, _)| *load) {
+                self.lane(load.is_large).push(load.owner, sequence);
+            }
+        }
     }
 }
 

@@ -249,6 +249,17 @@ pub async fn rules(
     Ok(serde_json::from_str(&text).unwrap_or(DeployRules::ALL))
 }
 
+/// The name of an environment that asks something of what is deployed to it, for work that the service does by itself; `None`: it
+/// asks nothing.
+pub async fn ruled_for_system(
+    db: &mut Db<'_>,
+    environment: EnvironmentId,
+) -> Result<Option<String>, StoreError> {
+    let select = sql("select name from environments where id = ? and rules is not null");
+    let found: Option<(String,)> = db.optional(select.bind(environment)).await?;
+    Ok(found.map(|(name,)| name))
+}
+
 /// Sets what an environment of the manager's workspace asks of what is deployed to it.
 pub async fn set_rules(
     db: &mut Db<'_>,

@@ -1,7 +1,7 @@
 //! The single writer of SQLite. It executes all waiting writes in one transaction, and answers when that is on disk
 //! (group commit): under load, many writes share one sync, and without load no write is delayed. Statements that were
 //! already batched by their sender get a transaction of their own. A transaction has no more than a group's bytes, and what is
-//! small comes first.
+//! small comes first: while any of it comes, what is large has a third of the writer's time, and of the disk's.
 
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql};
@@ -9,15 +9,23 @@ use super::error::{Failed, StoreError};
 use super::turns::{Group, Load, Turns};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use heddle_model::clock::monotonic;
 use sqlx::{Connection, SqliteConnection};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 /// Capacity of the queue of writes; beyond it, senders wait for room.
 const QUEUE_MAX: usize = 4096;
 /// Maximum number of writes in one transaction, so that the first of them is not answered too late.
 const GROUP_MAX: usize = 256;
+/// How many times as long as it took what is large rests afterwards, and how long at most: it has no other limit, and somebody's
+/// small write that comes in its midst waits for it.
+const RESTS: u32 = 2;
+const REST_MAX: Duration = Duration::from_millis(100);
+/// As long as nothing small has come for so long, nothing rests.
+const QUIET_AFTER: Duration = Duration::from_millis(50);
 
 /// A write: does its work, decides whether to keep it, and answers once it is committed or rolled back. If no
 /// transaction could be started, it gets the error instead.
@@ -49,6 +57,10 @@ struct Waiting {
     turns: Turns<u64, Work>,
     /// How many have come: nothing is kept in order, since whoever needs an order waits for the answer.
     count: u64,
+    /// When what is large may go on.
+    rested_at: Instant,
+    /// When something small was written last.
+    small_at: Instant,
     /// After what came before it, nothing else is received.
     closing: Option<oneshot::Sender<()>>,
 }
@@ -56,14 +68,48 @@ struct Waiting {
 impl Waiting {
     /// What comes next, as a group to which more may be added. `None`: nothing does any more.
     async fn next(&mut self) -> Option<(Group, Work)> {
-        if self.turns.is_empty() && self.closing.is_none() {
-            let message = self.messages.recv().await?;
-            self.put(message);
+        loop {
+            if self.turns.is_empty() && self.closing.is_none() {
+                let message = self.messages.recv().await?;
+                self.put(message);
+            }
+            self.receive();
+            let rests_for = self.rests_for();
+            let mut group = self.turns.begin(rests_for.is_zero());
+            if let Some(work) = self.turns.take(&mut group) {
+                return Some((group, work));
+            }
+            if self.turns.is_empty() {
+                // It is closing.
+                return None;
+            }
+            tokio::select! {
+                Some(message) = self.messages.recv(), if self.turns.len() < QUEUE_MAX => self.put(message),
+                () = tokio::time::sleep(rests_for) => {}
+            }
         }
-        self.receive();
-        let mut group = self.turns.begin();
-        let work = self.turns.take(&mut group)?;
-        Some((group, work))
+    }
+
+    /// How long what is large has to wait still.
+    fn rests_for(&self) -> Duration {
+        let now = monotonic();
+        let is_quiet = now.saturating_duration_since(self.small_at) >= QUIET_AFTER;
+        match is_quiet || self.closing.is_some() {
+            true => Duration::ZERO,
+            false => self.rested_at.saturating_duration_since(now),
+        }
+    }
+
+    /// A transaction of a group has ended that began then.
+    fn written(&mut self, is_large: bool, began: Instant) {
+        let now = monotonic();
+        match is_large {
+            true => {
+                let took = now.saturating_duration_since(began);
+                self.rested_at = now + took.saturating_mul(RESTS).min(REST_MAX);
+            }
+            false => self.small_at = now,
+        }
     }
 
     /// One more of a group.
@@ -149,6 +195,8 @@ async fn work(
         messages,
         turns: Turns::new(GROUP_MAX),
         count: 0,
+        rested_at: monotonic(),
+        small_at: monotonic(),
         closing: None,
     };
     let mut next = None;
@@ -160,6 +208,7 @@ async fn work(
                 None => break,
             },
         };
+        let (is_large, began) = (group.is_large(), monotonic());
         match work {
             Work::Statements(statements, answer) => {
                 alone(&mut connection, statements, answer).await;
@@ -173,6 +222,7 @@ async fn work(
                 transaction(&mut connection, job, || None).await;
             }
         }
+        waiting.written(is_large, began);
         checkpoints.committed(&mut connection).await;
     }
     let closing = waiting.closing.take();

@@ -805,7 +805,7 @@ deployed if the environment lacks a secret or a variable, or the workspace a con
         id: m.DeploymentId,
         body: m.ScheduleRequest,
     ) -> m.Scheduled:
-        """Sets the schedule of all OnSchedule and OnPoll nodes of a deployment, overriding their own.
+        """Sets the schedule of all OnSchedule, OnPoll and OnMailbox nodes of a deployment, overriding their own.
 
         PUT /api/deployments/{id}/schedule
         """
@@ -815,7 +815,7 @@ deployed if the environment lacks a secret or a variable, or the workspace a con
         self,
         id: m.DeploymentId,
     ) -> m.Deleted:
-        """Takes the schedule back that was set for a deployment: its OnSchedule and OnPoll nodes have their own again.
+        """Takes the schedule back that was set for a deployment: its OnSchedule, OnPoll and OnMailbox nodes have their own again.
 
         DELETE /api/deployments/{id}/schedule
         """
@@ -830,6 +830,16 @@ deployed if the environment lacks a secret or a variable, or the workspace a con
         GET /api/deployments/{id}/schedules
         """
         return self._call("GET", "/api/deployments/{id}/schedules", {"id": id})
+
+    def list_deployment_subscriptions(
+        self,
+        id: m.DeploymentId,
+    ) -> t.List[m.Subscription]:
+        """Lists the services that a deployment's triggers have told of their webhooks, by node.
+
+        GET /api/deployments/{id}/subscriptions
+        """
+        return self._call("GET", "/api/deployments/{id}/subscriptions", {"id": id})
 
     def list_deployment_webhooks(
         self,
@@ -1467,7 +1477,7 @@ minutes.
 
         It has the run's trigger, event, seed, time and environment, and expects the same output, or an error
         of the same code and node. Nodes that reach outside are pinned to what they gave, as far as the run's
-        trace has it; `unpinned` lists the others.
+        trace has it, or else its journal; `unpinned` lists the others.
 
         POST /api/patterns/{id}/tests/from-run
         """
@@ -1703,6 +1713,32 @@ environment.
         GET /api/schedules/set
         """
         return self._elements("/api/schedules/set", {}, {"limit": limit})
+
+    def list_subscriptions(
+        self,
+        *,
+        cursor: t.Optional[str] = None,
+        limit: t.Optional[int] = None,
+    ) -> m.Listed_Subscription_CursorMeta:
+        """Lists the services that the triggers of all deployments in the active workspace have told of their webhooks.
+
+        GET /api/subscriptions
+        """
+        return self._call("GET", "/api/subscriptions", {}, query={"cursor": cursor, "limit": limit})
+
+    def iter_subscriptions(
+        self,
+        *,
+        limit: t.Optional[int] = None,
+    ) -> t.Iterator[m.Subscription]:
+        """All elements of the list, page after page as they are asked for.
+
+        Lists the services that the triggers of all deployments in the active workspace have told of their
+        webhooks.
+
+        GET /api/subscriptions
+        """
+        return self._elements("/api/subscriptions", {}, {"limit": limit})
 
     def list_workspace_tests(
         self,

@@ -606,7 +606,9 @@ class NodeData(t.TypedDict, total=False):
     disabled: t.Union[bool, None]
     """Whether the node is skipped."""
     each: t.Union[bool, None]
-    """Whether the node executes once for each element of its input."""
+    """Whether the node executes once for each element of its input. Default: false; with `settings.items`, what the
+    node's type says.
+    """
     label: t.Union[str, None]
     """Name by which expressions refer to the node; without one, its id."""
     onError: t.Union[ErrorHandling, None]
@@ -645,6 +647,8 @@ class GraphSettings(t.TypedDict, total=False):
     errorPatternId: t.Union[str, None]
     """Pattern to run when a run has failed for good."""
     expressions: t.Union[ExpressionsSetting, None]
+    items: t.Union[bool, None]
+    """Whether lists of items travel along the edges, and nodes execute for each item; default: false."""
     memoryMb: t.Union[int, None]
     """Memory of a run, in MiB, within what the workspace may have; default: the server's `run_memory`."""
     retry: t.Union[RetrySettings, None]
@@ -720,7 +724,7 @@ class _ConnectionKindForm(t.TypedDict):
     """Hosts that the tokens of a known provider may be sent to."""
     id: str
     leadsTo: str
-    """`http`, `sql`, `smtp` or `chat`: which nodes can use it, and how it is tested."""
+    """`http`, `sql`, `smtp`, `mailbox` or `chat`: which nodes can use it, and how it is tested."""
     schema: t.Dict[str, t.Any]
     """JSON Schema of `credentials`: an object whose properties are in the order of a form. Secret fields are
     `writeOnly`.
@@ -1121,6 +1125,19 @@ DeployOutcome = t.Union["Deployed", "DeployPlan"]
 """What was deployed, or would be."""
 
 
+class Missing(t.TypedDict):
+    """What a pattern names by name, and is not there."""
+
+    connections: t.List[str]
+    """Connections that the workspace does not have."""
+    patterns: t.List[str]
+    """Patterns that it calls and that have no active deployment which its runs could call."""
+    secrets: t.List[str]
+    """Secrets that the environment does not have."""
+    variables: t.List[str]
+    """Variables that the environment does not have."""
+
+
 DeploymentStatus = t.Literal['active', 'paused', 'failed', 'undeployed']
 """State of a deployment. A deleted one is not there any more."""
 
@@ -1146,14 +1163,19 @@ class Finding(_Finding, total=False):
     """The node; null for the graph as a whole."""
 
 
-class Deployed(t.TypedDict):
-    """A deployment that was just made."""
-
+class _Deployed(t.TypedDict):
     deploymentId: DeploymentId
     status: DeploymentStatus
     triggers: t.List[Trigger]
     versionNumber: int
     warnings: t.List[Finding]
+
+
+class Deployed(_Deployed, total=False):
+    """A deployment that was just made."""
+
+    missing: Missing
+    """What it names but does not exist there: nodes that need it will fail. Left out if nothing is missing."""
 
 
 class _PlannedEmail(t.TypedDict):
@@ -1165,19 +1187,6 @@ class PlannedEmail(_PlannedEmail, total=False):
 
     address: t.Union[str, None]
     """Null: it would get a new one."""
-
-
-class Missing(t.TypedDict):
-    """What a pattern names by name, and is not there."""
-
-    connections: t.List[str]
-    """Connections that the workspace does not have."""
-    patterns: t.List[str]
-    """Patterns that it calls and that have no active deployment which its runs could call."""
-    secrets: t.List[str]
-    """Secrets that the environment does not have."""
-    variables: t.List[str]
-    """Variables that the environment does not have."""
 
 
 class _Replaced(t.TypedDict):
@@ -1220,7 +1229,7 @@ class _PlannedSchedule(t.TypedDict):
     cronExpression: str
     """The expression that would hold: as it was set for the deployment, or else as the version has it."""
     nodeId: str
-    """The OnSchedule or OnPoll node."""
+    """The OnSchedule, OnPoll or OnMailbox node."""
     timezone: str
     """Its time zone."""
 
@@ -1290,7 +1299,7 @@ class DeployRules(t.TypedDict, total=False):
 
 
 class PollError(t.TypedDict):
-    """Why a list could not be had, or not all runs could be started for it."""
+    """Why a list or mailbox could not be read, or not all runs could be started for it."""
 
     code: str
     message: str
@@ -1300,13 +1309,17 @@ class _PollState(t.TypedDict):
     failures: int
     """Failures since it succeeded."""
     lastCount: int
-    """Elements of the last answer that could be read."""
+    """Elements of the last answer that could be read; of a mailbox, messages that were new, by POP3 all that are in
+    it.
+    """
 
 
 class PollState(_PollState, total=False):
-    """How an OnPoll node fares."""
+    """How an OnPoll or OnMailbox node fares."""
 
+    connectedSince: t.Union[Timestamp, None]
     lastError: t.Union[PollError, None]
+    lastNewAt: t.Union[Timestamp, None]
     lastPolledAt: t.Union[Timestamp, None]
 
 
@@ -1320,7 +1333,7 @@ class _DeployedSchedule(t.TypedDict):
     nextTimes: t.List[Timestamp]
     """The next times, at most 10, the first of which is the one that is due; empty while the deployment is not active."""
     nodeId: str
-    """The OnSchedule or OnPoll node."""
+    """The OnSchedule, OnPoll or OnMailbox node."""
     timezone: str
     """The time zone that holds."""
 
@@ -2136,7 +2149,7 @@ class LatestRun(_LatestRun, total=False):
     """Null until it has ended."""
 
 
-LeadsTo = t.Literal['http', 'sql', 'smtp', 'chat']
+LeadsTo = t.Literal['http', 'sql', 'smtp', 'mailbox', 'chat']
 """What a connection leads to."""
 
 
@@ -2539,6 +2552,51 @@ class Listed_StoredFile_CursorMeta(t.TypedDict):
     """`{success: true, data: [...], meta, timestamp}`: a page of a list."""
 
     data: t.List[StoredFile]
+    """The page."""
+    meta: CursorMeta
+    """Where a list goes on that is read by cursor."""
+    success: bool
+    """Always true."""
+    timestamp: Timestamp
+    """When the response was created."""
+
+
+class SubscriptionError(t.TypedDict):
+    """Why a service could not be told or asked."""
+
+    code: str
+    message: str
+    """With what the service has answered, and what to do."""
+
+
+SubscriptionStatus = t.Literal['pending', 'active', 'failed']
+"""How a subscription stands."""
+
+
+class _Subscription(t.TypedDict):
+    deploymentId: DeploymentId
+    failures: int
+    """Failures since it succeeded."""
+    nodeId: str
+    """The trigger in the graph."""
+    service: str
+    status: SubscriptionStatus
+
+
+class Subscription(_Subscription, total=False):
+    """A webhook that a service is told of."""
+
+    checkedAt: t.Union[Timestamp, None]
+    expiresAt: t.Union[Timestamp, None]
+    lastError: t.Union[SubscriptionError, None]
+    nextAt: t.Union[Timestamp, None]
+    subscribedAt: t.Union[Timestamp, None]
+
+
+class Listed_Subscription_CursorMeta(t.TypedDict):
+    """`{success: true, data: [...], meta, timestamp}`: a page of a list."""
+
+    data: t.List[Subscription]
     """The page."""
     meta: CursorMeta
     """Where a list goes on that is read by cursor."""
@@ -2994,7 +3052,7 @@ class _NextSchedule(t.TypedDict):
     nextDueAt: Timestamp
     """When it is due next; in the past if it is being started."""
     nodeId: str
-    """The OnSchedule or OnPoll node."""
+    """The OnSchedule, OnPoll or OnMailbox node."""
     patternId: PatternId
     patternName: str
 
@@ -3090,6 +3148,10 @@ class _NodeType(t.TypedDict):
     effects: t.List[str]
     """The effects the node has on the outside world, such as `http`."""
     examples: t.List[NodeExample]
+    executesPer: str
+    """Where lists of items travel (`settings.items`): whether a node executes for each `item`, or once for the `list`,
+    unless its `each` says otherwise.
+    """
     group: str
     """Where the type stands in a palette."""
     icon: str
@@ -3249,22 +3311,21 @@ class OpenApiAnswer(t.TypedDict):
     """The document's title."""
 
 
-class _OpenApiRequest(t.TypedDict):
-    document: t.Dict[str, t.Any]
-    """The document, of OpenAPI 3.0 or 3.1."""
-
-
-class OpenApiRequest(_OpenApiRequest, total=False):
-    """A document, and which of its operations are wanted."""
+class OpenApiRequest(t.TypedDict, total=False):
+    """A document, in one of two forms, and which of its operations are wanted."""
 
     baseUrl: t.Union[str, None]
     """Address that paths are below, in place of the document's server."""
+    document: t.Union[t.Dict[str, t.Any], None]
+    """The document, of OpenAPI 3.0 or 3.1; or else `text`."""
     operations: t.Union[t.List[str], None]
     """Ids of the operations that are wanted. Default, without `tags`: all."""
     prefix: t.Union[str, None]
     """What the names of definitions begin with: letters and digits, the first of them small."""
     tags: t.Union[t.List[str], None]
     """Tags of the operations that are wanted."""
+    text: t.Union[str, None]
+    """The document as text, in JSON or YAML, in place of `document`."""
 
 
 class OpenEditor(t.TypedDict):
@@ -3823,6 +3884,10 @@ class _RunBody(t.TypedDict):
 class RunBody(_RunBody, total=False):
     """A module to run."""
 
+    approveRights: t.Union[bool, None]
+    """Whether the run may reach what it asks for in an environment with the rule `requireApproval`; only somebody with
+    the role admin can say so.
+    """
     environmentId: t.Union[str, None]
     """The environment that secrets and variables come from; by default the workspace's `production`."""
     eventData: t.Any

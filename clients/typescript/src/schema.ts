@@ -1125,10 +1125,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Sets the schedule of all OnSchedule and OnPoll nodes of a deployment, overriding their own. */
+        /** Sets the schedule of all OnSchedule, OnPoll and OnMailbox nodes of a deployment, overriding their own. */
         put: operations["set_schedule"];
         post?: never;
-        /** Takes the schedule back that was set for a deployment: its OnSchedule and OnPoll nodes have their own again. */
+        /** Takes the schedule back that was set for a deployment: its OnSchedule, OnPoll and OnMailbox nodes have their own again. */
         delete: operations["unset_schedule"];
         options?: never;
         head?: never;
@@ -1144,6 +1144,23 @@ export interface paths {
         };
         /** Lists the schedules of a deployment by node, each with its next times. */
         get: operations["list_schedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/deployments/{id}/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the services that a deployment's triggers have told of their webhooks, by node. */
+        get: operations["list_deployment_subscriptions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1913,7 +1930,8 @@ export interface paths {
         /**
          * Makes a test of a run.
          * @description It has the run's trigger, event, seed, time and environment, and expects the same output, or an error of the same code and
-         *     node. Nodes that reach outside are pinned to what they gave, as far as the run's trace has it; `unpinned` lists the others.
+         *     node. Nodes that reach outside are pinned to what they gave, as far as the run's trace has it, or else its journal; `unpinned` lists the
+         *     others.
          */
         post: operations["add_test_from_run"];
         delete?: never;
@@ -2248,6 +2266,23 @@ export interface paths {
          *     received meanwhile, maybe twice, and that it has `missed` runs; later, that it has missed all.
          */
         get: operations["stream_workspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the services that the triggers of all deployments in the active workspace have told of their webhooks. */
+        get: operations["list_subscriptions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3617,7 +3652,7 @@ export interface components {
             /** @example http-bearer */
             id: string;
             /**
-             * @description `http`, `sql`, `smtp` or `chat`: which nodes can use it, and how it is tested.
+             * @description `http`, `sql`, `smtp`, `mailbox` or `chat`: which nodes can use it, and how it is tested.
              * @example http
              */
             leadsTo: string;
@@ -3950,6 +3985,8 @@ export interface components {
         /** @description A deployment that was just made. */
         Deployed: {
             deploymentId: components["schemas"]["DeploymentId"];
+            /** @description What it names but does not exist there: nodes that need it will fail. Left out if nothing is missing. */
+            missing?: components["schemas"]["Missing"];
             status: components["schemas"]["DeploymentStatus"];
             triggers: components["schemas"]["Trigger"][];
             /** Format: int64 */
@@ -3973,7 +4010,7 @@ export interface components {
             /** @description The next times, at most 10, the first of which is the one that is due; empty while the deployment is not active. */
             nextTimes: components["schemas"]["Timestamp"][];
             /**
-             * @description The OnSchedule or OnPoll node.
+             * @description The OnSchedule, OnPoll or OnMailbox node.
              * @example clock
              */
             nodeId: string;
@@ -5269,7 +5306,7 @@ export interface components {
                 /** @description The next times, at most 10, the first of which is the one that is due; empty while the deployment is not active. */
                 nextTimes: components["schemas"]["Timestamp"][];
                 /**
-                 * @description The OnSchedule or OnPoll node.
+                 * @description The OnSchedule, OnPoll or OnMailbox node.
                  * @example clock
                  */
                 nodeId: string;
@@ -5408,7 +5445,7 @@ export interface components {
                 /** @description When it is due next; in the past if it is being started. */
                 nextDueAt: components["schemas"]["Timestamp"];
                 /**
-                 * @description The OnSchedule or OnPoll node.
+                 * @description The OnSchedule, OnPoll or OnMailbox node.
                  * @example clock
                  */
                 nodeId: string;
@@ -5521,6 +5558,34 @@ export interface components {
                  * @example application/pdf
                  */
                 type: string;
+            }[];
+            /** @description Always true. */
+            success: boolean;
+            /** @description When the response was created. */
+            timestamp: components["schemas"]["Timestamp"];
+        };
+        /** @description `{success: true, data, timestamp}`. */
+        Enveloped_Vec_Subscription: {
+            data: {
+                checkedAt?: components["schemas"]["Timestamp"] | null;
+                deploymentId: components["schemas"]["DeploymentId"];
+                expiresAt?: components["schemas"]["Timestamp"] | null;
+                /**
+                 * Format: int64
+                 * @description Failures since it succeeded.
+                 */
+                failures: number;
+                lastError?: components["schemas"]["SubscriptionError"] | null;
+                nextAt?: components["schemas"]["Timestamp"] | null;
+                /**
+                 * @description The trigger in the graph.
+                 * @example on-push
+                 */
+                nodeId: string;
+                /** @example GitHub */
+                service: string;
+                status: components["schemas"]["SubscriptionStatus"];
+                subscribedAt?: components["schemas"]["Timestamp"] | null;
             }[];
             /** @description Always true. */
             success: boolean;
@@ -6056,6 +6121,8 @@ export interface components {
             /** @description Pattern to run when a run has failed for good. */
             errorPatternId?: string | null;
             expressions?: components["schemas"]["ExpressionsSetting"] | null;
+            /** @description Whether lists of items travel along the edges, and nodes execute for each item; default: false. */
+            items?: boolean | null;
             /**
              * Format: int64
              * @description Memory of a run, in MiB, within what the workspace may have; default: the server's `run_memory`.
@@ -6317,7 +6384,7 @@ export interface components {
          * @description What a connection leads to.
          * @enum {string}
          */
-        LeadsTo: "http" | "sql" | "smtp" | "chat";
+        LeadsTo: "http" | "sql" | "smtp" | "mailbox" | "chat";
         /** @description A letter that is sent, if there is somebody to send it to. */
         LetterSent: {
             /**
@@ -6720,6 +6787,45 @@ export interface components {
                  * @example application/pdf
                  */
                 type: string;
+            }[];
+            /** @description Where a list goes on that is read by cursor. */
+            meta: {
+                /**
+                 * Format: int64
+                 * @description Maximum number of elements per page.
+                 */
+                limit: number;
+                /** @description The `cursor` of the next page; null on the last one. */
+                nextCursor?: string | null;
+            };
+            /** @description Always true. */
+            success: boolean;
+            /** @description When the response was created. */
+            timestamp: components["schemas"]["Timestamp"];
+        };
+        /** @description `{success: true, data: [...], meta, timestamp}`: a page of a list. */
+        Listed_Subscription_CursorMeta: {
+            /** @description The page. */
+            data: {
+                checkedAt?: components["schemas"]["Timestamp"] | null;
+                deploymentId: components["schemas"]["DeploymentId"];
+                expiresAt?: components["schemas"]["Timestamp"] | null;
+                /**
+                 * Format: int64
+                 * @description Failures since it succeeded.
+                 */
+                failures: number;
+                lastError?: components["schemas"]["SubscriptionError"] | null;
+                nextAt?: components["schemas"]["Timestamp"] | null;
+                /**
+                 * @description The trigger in the graph.
+                 * @example on-push
+                 */
+                nodeId: string;
+                /** @example GitHub */
+                service: string;
+                status: components["schemas"]["SubscriptionStatus"];
+                subscribedAt?: components["schemas"]["Timestamp"] | null;
             }[];
             /** @description Where a list goes on that is read by cursor. */
             meta: {
@@ -7385,7 +7491,7 @@ export interface components {
             /** @description When it is due next; in the past if it is being started. */
             nextDueAt: components["schemas"]["Timestamp"];
             /**
-             * @description The OnSchedule or OnPoll node.
+             * @description The OnSchedule, OnPoll or OnMailbox node.
              * @example clock
              */
             nodeId: string;
@@ -7415,7 +7521,7 @@ export interface components {
             concurrency?: number | null;
             /** @description Whether the node is skipped. */
             disabled?: boolean | null;
-            /** @description Whether the node executes once for each element of its input. */
+            /** @description Whether the node executes once for each element of its input. Default: false; with `settings.items`, what the node's type says. */
             each?: boolean | null;
             /**
              * @description Name by which expressions refer to the node; without one, its id.
@@ -7554,6 +7660,12 @@ export interface components {
             /** @description The effects the node has on the outside world, such as `http`. */
             effects: string[];
             examples: components["schemas"]["NodeExample"][];
+            /**
+             * @description Where lists of items travel (`settings.items`): whether a node executes for each `item`, or once for the `list`, unless its
+             *     `each` says otherwise.
+             * @example item
+             */
+            executesPer: string;
             /**
              * @description Where the type stands in a palette.
              * @example lists
@@ -7763,7 +7875,7 @@ export interface components {
             /** @description The operations that were wanted. */
             operations: components["schemas"]["OpenApiOperation"][];
         };
-        /** @description A document, and which of its operations are wanted. */
+        /** @description A document, in one of two forms, and which of its operations are wanted. */
         OpenApiRequest: {
             /**
              * @description Address that paths are below, in place of the document's server.
@@ -7771,7 +7883,7 @@ export interface components {
              */
             baseUrl?: string | null;
             /**
-             * @description The document, of OpenAPI 3.0 or 3.1.
+             * @description The document, of OpenAPI 3.0 or 3.1; or else `text`.
              * @example {
              *       "openapi": "3.1.0",
              *       "info": {
@@ -7811,9 +7923,9 @@ export interface components {
              *       }
              *     }
              */
-            document: {
+            document?: {
                 [key: string]: unknown;
-            };
+            } | null;
             /**
              * @description Ids of the operations that are wanted. Default, without `tags`: all.
              * @example [
@@ -7831,6 +7943,12 @@ export interface components {
              * @example []
              */
             tags?: string[] | null;
+            /**
+             * @description The document as text, in JSON or YAML, in place of `document`.
+             * @example openapi: 3.1.0
+             *     paths: {}
+             */
+            text?: string | null;
         };
         /** @description Another tab that has the pattern open. */
         OpenEditor: {
@@ -8158,7 +8276,7 @@ export interface components {
             cronExpression: string;
             nextAt?: components["schemas"]["Timestamp"] | null;
             /**
-             * @description The OnSchedule or OnPoll node.
+             * @description The OnSchedule, OnPoll or OnMailbox node.
              * @example every-hour
              */
             nodeId: string;
@@ -8178,15 +8296,16 @@ export interface components {
              */
             webhookUrl?: string | null;
         };
-        /** @description Why a list could not be had, or not all runs could be started for it. */
+        /** @description Why a list or mailbox could not be read, or not all runs could be started for it. */
         PollError: {
             /** @example HTTP_503 */
             code: string;
             /** @example The service answered 503. */
             message: string;
         };
-        /** @description How an OnPoll node fares. */
+        /** @description How an OnPoll or OnMailbox node fares. */
         PollState: {
+            connectedSince?: components["schemas"]["Timestamp"] | null;
             /**
              * Format: int64
              * @description Failures since it succeeded.
@@ -8194,11 +8313,12 @@ export interface components {
             failures: number;
             /**
              * Format: int64
-             * @description Elements of the last answer that could be read.
+             * @description Elements of the last answer that could be read; of a mailbox, messages that were new, by POP3 all that are in it.
              * @example 100
              */
             lastCount: number;
             lastError?: components["schemas"]["PollError"] | null;
+            lastNewAt?: components["schemas"]["Timestamp"] | null;
             lastPolledAt?: components["schemas"]["Timestamp"] | null;
         };
         /** @description An input or output of a node. */
@@ -8804,6 +8924,12 @@ export interface components {
         /** @description A module to run. */
         RunBody: {
             /**
+             * @description Whether the run may reach what it asks for in an environment with the rule `requireApproval`; only somebody with the role
+             *     admin can say so.
+             * @example false
+             */
+            approveRights?: boolean | null;
+            /**
              * @description The `code` from transpile.
              * @example AGFzbQEAAAA=
              */
@@ -9241,6 +9367,43 @@ export interface components {
             code: string;
             message: string;
         };
+        /** @description A webhook that a service is told of. */
+        Subscription: {
+            checkedAt?: components["schemas"]["Timestamp"] | null;
+            deploymentId: components["schemas"]["DeploymentId"];
+            expiresAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: int64
+             * @description Failures since it succeeded.
+             */
+            failures: number;
+            lastError?: components["schemas"]["SubscriptionError"] | null;
+            nextAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * @description The trigger in the graph.
+             * @example on-push
+             */
+            nodeId: string;
+            /** @example GitHub */
+            service: string;
+            status: components["schemas"]["SubscriptionStatus"];
+            subscribedAt?: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description Why a service could not be told or asked. */
+        SubscriptionError: {
+            /** @example HTTP_403 */
+            code: string;
+            /**
+             * @description With what the service has answered, and what to do.
+             * @example GitHub answered 403: Resource not accessible by personal access token.
+             */
+            message: string;
+        };
+        /**
+         * @description How a subscription stands.
+         * @enum {string}
+         */
+        SubscriptionStatus: "pending" | "active" | "failed";
         /** @description Why a workspace is suspended. */
         SuspendRequest: {
             /**
@@ -13337,7 +13500,7 @@ export interface operations {
                     "application/json": components["schemas"]["Enveloped_DeployOutcome"];
                 };
             };
-            /** @description VALIDATION, or NOT_ACTIVE: nothing is deployed here, or its module can't be loaded */
+            /** @description VALIDATION; NOT_ACTIVE or MODULE_CHANGED: nothing is deployed here, or its module can't be loaded, or is not the one that was deployed */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13411,7 +13574,7 @@ export interface operations {
                     "application/json": components["schemas"]["Enveloped_Redeployed"];
                 };
             };
-            /** @description NOT_ACTIVE: its module can't be loaded */
+            /** @description NOT_ACTIVE or MODULE_CHANGED: its module can't be loaded, or is not the one that was deployed */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13482,7 +13645,7 @@ export interface operations {
                     "application/json": components["schemas"]["Enveloped_NewStatus"];
                 };
             };
-            /** @description NOT_PAUSED, or NOT_ACTIVE: its module can't be loaded */
+            /** @description NOT_PAUSED; NOT_ACTIVE or MODULE_CHANGED: its module can't be loaded, or is not the one that was deployed */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14419,6 +14582,49 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_deployment_subscriptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Deployment */
+                id: components["schemas"]["DeploymentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscriptions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Enveloped_Vec_Subscription"];
+                };
+            };
+            /** @description UNAUTHORIZED or TOKEN_EXPIRED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_deployment_webhooks: {
         parameters: {
             query?: never;
@@ -14756,7 +14962,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description FORBIDDEN */
+            /** @description FORBIDDEN, or ENVIRONMENT_PROTECTED: the environment asks for an approval of what its runs may reach, with `details` for each */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14830,7 +15036,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description FORBIDDEN */
+            /** @description FORBIDDEN, or ENVIRONMENT_PROTECTED: the environment asks for an approval of what its runs may reach, with `details` for each */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -18784,6 +18990,51 @@ export interface operations {
             };
             /** @description RATE_LIMITED: the user has too many live tails open */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_subscriptions: {
+        parameters: {
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Subscriptions per page, at most 1,000. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_Subscription_CursorMeta"];
+                };
+            };
+            /** @description VALIDATION */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description UNAUTHORIZED or TOKEN_EXPIRED */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };

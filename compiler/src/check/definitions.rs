@@ -12,6 +12,8 @@ use crate::options::Options;
 use heddle_catalogue::{Role, Schema};
 use heddle_contract::plan::OnError;
 
+/// What an operation of two requests has besides its node: what it was given, the requests and the rim.
+const OPERATION_PARTS: usize = 4;
 /// Composites within each other.
 const COMPOSITE_DEPTH_MAX: usize = 32;
 /// Unused definitions of which each gets a warning of its own.
@@ -20,6 +22,7 @@ const UNUSED_TOLD_MAX: usize = 5;
 /// Checks each definition by itself.
 pub(super) fn check<'a>(
     definitions: &'a Definitions,
+    items: bool,
     options: &Options,
     found: &mut Findings,
 ) -> Vec<Inside<'a>> {
@@ -32,7 +35,12 @@ pub(super) fn check<'a>(
             DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source)),
             DefinitionKind::Component(component) => Inside::Component(ports(definition), component),
             DefinitionKind::Graph(graph) => {
-                let level = check_level(graph, definitions, true, options, &mut inner);
+                let level = check_level(graph, definitions, (true, items), options, &mut inner);
+                if graph.settings.items && !items {
+                    let message =
+                        "settings.items of a definition's graph has no effect: the pattern's own counts";
+                    inner.push(Diagnostic::warning("option", message));
+                }
                 returns(definition, &level, &mut inner);
                 Inside::Composite(Box::new(level))
             }
@@ -266,6 +274,9 @@ impl Walk<'_, '_> {
             bytes: self.bytes(level),
             depth: 0,
         };
+        let in_parts = level.nodes.iter().filter(|spot| spot.finds_first()).count();
+        size.nodes = size.nodes.saturating_add(in_parts * OPERATION_PARTS);
+        size.edges = size.edges.saturating_add(in_parts * (OPERATION_PARTS + 1));
         for index in level.nodes.iter().filter_map(|spot| spot.composite()) {
             let inner = self.composite(index);
             size.nodes = size.nodes.saturating_add(inner.nodes);

@@ -50,6 +50,7 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Findings) {
     entries(level, found);
     inputs(level, found);
     node_options(level, found);
+    merges_of_items(level, found);
     unreachable(level, found);
     let (node_guards, wire_guards) = guards::of_wires(level);
     if let Some(flow) = &level.flow {
@@ -59,7 +60,10 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Findings) {
             of_wires: wire_guards,
             steps: guards::Steps::default(),
         };
-        several_live(level, &mut guards, found);
+        // Lists of items follow each other.
+        if !level.items {
+            several_live(level, &mut guards, found);
+        }
         once(level, &mut guards, (Role::Return, "several-returns"), found);
         once(level, &mut guards, (Role::Respond, "responds-twice"), found);
         whole_and_streamed(level, &mut guards, found);
@@ -152,7 +156,7 @@ fn node_options(level: &Level<'_>, found: &mut Findings) {
             _ => None,
         };
         if let Some(kind) = kind
-            && node.each
+            && spot.each
         {
             let message = format!("each can't be used on {kind}; put a ForEach around it instead");
             found.push(Diagnostic::error("option", message).at_node(&node.id));
@@ -174,6 +178,20 @@ fn node_options(level: &Level<'_>, found: &mut Findings) {
                 "is disabled: it passes its input through"
             };
             found.push(Diagnostic::warning("disabled", message).at_node(&node.id));
+        }
+    }
+}
+
+/// A Merge of objects where only lists come.
+fn merges_of_items(level: &Level<'_>, found: &mut Findings) {
+    for spot in level.nodes.iter().filter(|_| level.items) {
+        if let Role::Merge { mode } = spot.role()
+            && spot.node.parameters.get(mode).and_then(Value::as_str) == Some("combine")
+        {
+            let message = "`combine` joins objects, but in a graph of items every edge brings a list";
+            let help = "choose `zip`, which joins the items at each place".to_owned();
+            let diagnostic = Diagnostic::error("option", message).at_node(&spot.node.id);
+            found.push(diagnostic.at_parameter(mode).with_help(help));
         }
     }
 }

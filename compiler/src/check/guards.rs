@@ -50,7 +50,7 @@ pub(crate) fn of_wires(level: &Level<'_>) -> (Vec<Guards>, Vec<Guards>) {
 
 /// By which way a value leaves, for nodes of which only one is taken.
 fn choice(spot: &Spot<'_>, port: usize) -> Option<usize> {
-    if spot.node.each {
+    if spot.each {
         return None;
     }
     let one_of_all = match spot.role() {

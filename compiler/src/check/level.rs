@@ -10,7 +10,8 @@ use crate::reach::Reach;
 use crate::scopes::{BodyPorts, LOOP_PORTS, Scopes, Wire};
 use heddle_catalogue::{Iteration, NodeType, Outputs, Parameter, Role, Start, ValueType};
 use heddle_contract::plan::OnError;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Name of the port that `onError: "branch"` adds.
@@ -22,6 +23,8 @@ pub(crate) struct Level<'a> {
     pub graph: &'a Graph,
     /// Whether this is the inner graph of a composite.
     pub inner: bool,
+    /// Whether lists of items travel along its edges.
+    pub items: bool,
     pub nodes: Vec<Spot<'a>>,
     pub wires: Vec<Wire>,
     /// Ports of loops.
@@ -50,6 +53,8 @@ pub(crate) struct Flow {
 pub(crate) struct Spot<'a> {
     pub node: &'a Node,
     pub kind: Kind<'a>,
+    /// Whether it executes once for every element of a list.
+    pub each: bool,
     pub inputs: Vec<Socket<'a>>,
     /// The error port last, if there is one.
     pub outputs: Vec<Socket<'a>>,
@@ -111,6 +116,35 @@ impl<'a> Spot<'a> {
         self.role() == Role::Trigger(start)
     }
 
+    /// What a trigger's parameters are as those of the type by which its runs start.
+    pub fn settings(&self) -> Cow<'a, Map<String, Value>> {
+        let trigger = self.standard().and_then(|node_type| node_type.trigger);
+        match trigger {
+            Some(trigger) => Cow::Owned(trigger.settings(&self.node.parameters)),
+            None => Cow::Borrowed(&self.node.parameters),
+        }
+    }
+
+    /// The requests by which a trigger's service is told to send to it, if it is given a connection for them.
+    pub fn subscription(&self) -> Option<Map<String, Value>> {
+        let trigger = self.standard().and_then(|node_type| node_type.trigger)?;
+        trigger.subscription(&self.node.parameters)
+    }
+
+    /// Parameters that a trigger needs for that and was not given.
+    pub fn lacks_to_subscribe(&self) -> Vec<&'static str> {
+        let trigger = self.standard().and_then(|node_type| node_type.trigger);
+        trigger
+            .map(|trigger| trigger.lacks(&self.node.parameters))
+            .unwrap_or_default()
+    }
+
+    /// Whether it is an operation of two requests, of which the second is about what the first has found.
+    pub fn finds_first(&self) -> bool {
+        let operation = self.standard().and_then(|node_type| node_type.operation);
+        operation.is_some_and(|operation| operation.find.is_some())
+    }
+
     pub fn composite(&self) -> Option<usize> {
         match self.kind {
             Kind::Defined(
@@ -143,13 +177,13 @@ impl<'a> Level<'a> {
     pub fn resolve(
         graph: &'a Graph,
         definitions: &'a Definitions,
-        inner: bool,
+        (inner, items): (bool, bool),
         found: &mut Findings,
     ) -> Level<'a> {
         let nodes: Vec<Spot<'a>> = graph
             .nodes
             .iter()
-            .map(|node| spot(node, definitions, found))
+            .map(|node| spot(node, items, definitions, found))
             .collect();
         let by_id = graph
             .nodes
@@ -160,6 +194,7 @@ impl<'a> Level<'a> {
         let mut level = Level {
             graph,
             inner,
+            items,
             bodies: nodes
                 .iter()
                 .map(|spot| spot.is_loop().then_some(LOOP_PORTS))
@@ -326,7 +361,7 @@ impl Side {
     }
 }
 
-fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Findings) -> Spot<'a> {
+fn spot<'a>(node: &'a Node, items: bool, definitions: &'a Definitions, found: &mut Findings) -> Spot<'a> {
     let standard = heddle_catalogue::node_type(&node.node_type);
     let kind = match (standard, definitions.get(&node.node_type)) {
         (Some(node_type), _) => Kind::Standard(node_type),
@@ -353,8 +388,21 @@ fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Findings) 
     Spot {
         node,
         kind,
+        each: node.each.unwrap_or(items && works_on_items(kind)),
         inputs,
         outputs,
+    }
+}
+
+/// Whether a node works on single items, so that it executes for each of them where lists of items travel. The nodes within a
+/// composite do so by themselves, and what has several inputs gets a list by each.
+fn works_on_items(kind: Kind<'_>) -> bool {
+    match kind {
+        Kind::Standard(node_type) => !node_type.works_on_lists(),
+        Kind::Defined(definition, _) => {
+            !matches!(definition.kind, DefinitionKind::Graph(_)) && definition.inputs.len() < 2
+        }
+        Kind::Unknown => true,
     }
 }
 

@@ -55,7 +55,7 @@ impl Names for NodeNames<'_, '_> {
     fn has_item(&self) -> bool {
         let in_loop = |flow: &super::level::Flow| flow.scopes.of_node[self.node] != 0;
         self.per_item
-            || self.level.nodes[self.node].node.each
+            || self.level.nodes[self.node].each
             || self.level.nodes[self.node].repeats()
             || self.level.flow.as_ref().is_none_or(in_loop)
     }

@@ -13,9 +13,8 @@ const BYTES_MAX: usize = 64 << 10;
 const PATH_CHARS_MAX: usize = 200;
 const NAMES_MAX: usize = 10;
 
-/// Checks an OnPoll node that can start runs.
-pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
-    let given = &spot.node.parameters;
+/// Checks an OnPoll node that can start runs, or the trigger of a service that stands for these parameters.
+pub(crate) fn check(spot: &Spot<'_>, given: &Map<String, Value>, found: &mut Findings) {
     let mut report = |diagnostic: Diagnostic, parameter: &str| {
         found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
     };

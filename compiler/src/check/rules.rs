@@ -3,7 +3,7 @@
 use super::level::{Kind, Level};
 use super::names::{NodeNames, labels};
 use super::parameters::Parameters;
-use super::{chat, flow, form, poll, single, webhook};
+use super::{chat, flow, form, mailbox, poll, single, webhook};
 use crate::definitions::{Definition, DefinitionKind, Definitions};
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
 use crate::findings::Findings;
@@ -13,15 +13,15 @@ use crate::options::Options;
 use heddle_catalogue::{Role, Start, WAIT_FOR_CALLBACK};
 use heddle_contract::plan::OnError;
 
-/// Checks a graph on one level: the main one, or that within a definition.
+/// Checks a graph on one level: the main one, or that within a definition (`inner`); `items`: whether lists of items travel in it.
 pub(super) fn check_level<'a>(
     graph: &'a Graph,
     definitions: &'a Definitions,
-    inner: bool,
+    (inner, items): (bool, bool),
     options: &Options,
     found: &mut Findings,
 ) -> Level<'a> {
-    let mut level = Level::resolve(graph, definitions, inner, found);
+    let mut level = Level::resolve(graph, definitions, (inner, items), found);
     level.find_flow(found);
     flow::check(&level, found);
     level.arguments = arguments(&level, options, found);
@@ -60,10 +60,11 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
                 }
                 match spot.role() {
                     _ if inner => {}
-                    Role::Trigger(Start::Webhook) => webhook::check(spot, found),
+                    Role::Trigger(Start::Webhook) => webhook::check(spot, &spot.settings(), found),
                     Role::Trigger(Start::Form) => form::check(spot, found),
                     Role::Trigger(Start::Chat) => chat::check(spot, found),
-                    Role::Trigger(Start::Poll) => poll::check(spot, found),
+                    Role::Trigger(Start::Poll) => poll::check(spot, &spot.settings(), found),
+                    Role::Trigger(Start::Mailbox) => mailbox::check(spot, found),
                     _ => {}
                 }
             }

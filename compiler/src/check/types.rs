@@ -1,6 +1,6 @@
 //! Checks the types of connected ports.
 
-use super::level::Level;
+use super::level::{Level, Spot};
 use crate::definitions::type_name;
 use crate::diagnostic::Diagnostic;
 use heddle_catalogue::ValueType;
@@ -14,16 +14,13 @@ pub(crate) fn mismatch(level: &Level<'_>, wire: usize) -> Option<Diagnostic> {
     if source.node.disabled || target.node.disabled {
         return None;
     }
-    // With `each`, arrays travel, and their elements are what the ports speak of.
-    let given_type = if source.node.each {
-        ValueType::Array
-    } else {
-        given.value_type
-    };
-    let taken_type = if target.node.each {
-        ValueType::Array
-    } else {
-        taken.value_type
+    let (given_type, taken_type) = match level.items {
+        true => of_items(target, given.value_type, taken.value_type)?,
+        // With `each`, arrays travel, and their elements are what the ports speak of.
+        false => (
+            of_each(source.each, given.value_type),
+            of_each(target.each, taken.value_type),
+        ),
     };
     let fit = fit(given_type, taken_type);
     if fit == Fit::Good {
@@ -43,6 +40,24 @@ pub(crate) fn mismatch(level: &Level<'_>, wire: usize) -> Option<Diagnostic> {
         _ => Diagnostic::warning("type-mismatch", message),
     };
     Some(diagnostic.at_node(&target.node.id).with_help(help))
+}
+
+fn of_each(each: bool, of_one: ValueType) -> ValueType {
+    match each {
+        true => ValueType::Array,
+        false => of_one,
+    }
+}
+
+/// The types of the items that travel; none where the target takes their list, which they always are.
+fn of_items(target: &Spot<'_>, given: ValueType, taken: ValueType) -> Option<(ValueType, ValueType)> {
+    let takes_items = target.each || target.composite().is_some();
+    // Of an array's elements nothing is known.
+    let item = match given {
+        ValueType::Array => ValueType::Any,
+        of_one => of_one,
+    };
+    takes_items.then_some((item, taken))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

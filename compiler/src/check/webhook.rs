@@ -24,9 +24,8 @@ const OF_SCHEMES: [(&str, &str); 4] = [
     ("jwt", "jwt"),
 ];
 
-/// Checks an OnWebhook node that can start runs.
-pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
-    let given = &spot.node.parameters;
+/// Checks an OnWebhook node that can start runs, or the trigger of a service that stands for these parameters.
+pub(crate) fn check(spot: &Spot<'_>, given: &Map<String, Value>, found: &mut Findings) {
     let mut report = |diagnostic: Diagnostic, parameter: &str| {
         found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
     };
@@ -42,6 +41,21 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     each(given, "cors", &mut report, origin);
     if scheme == "none" {
         report(unauthenticated(given), "scheme");
+    }
+    let told = spot.subscription().map(Value::Object);
+    let bytes = told.map(|told| told.to_string().len()).unwrap_or_default();
+    if bytes > BYTES_MAX {
+        let message = format!("what the service is told has {bytes} bytes; {BYTES_MAX} are allowed");
+        report(Diagnostic::error("too-large", message), "connection");
+    }
+    for name in spot.lacks_to_subscribe() {
+        let message = format!("`{name}` is required with a connection, by which the service is told to send");
+        let help =
+            "give it, or delete the connection and set up the webhook at the service yourself".to_owned();
+        report(
+            Diagnostic::error("missing-parameter", message).with_help(help),
+            name,
+        );
     }
 }
 

@@ -6,7 +6,10 @@ use crate::lowered::{Argument, Need, Site, TextPart};
 use heddle_catalogue::THROW;
 use heddle_contract::{abi, manifest, plan};
 use serde_json::Value;
-use wasm_encoder::{BlockType, InstructionSink, MemArg};
+use wasm_encoder::{BlockType, InstructionSink, MemArg, ValType};
+
+/// From so many parts on, a text is put together in one go.
+pub(super) const TEXT_PARTS_MIN: usize = 4;
 
 /// Builds a function. Every method that emits a value leaves one handle on the operand stack.
 pub(super) struct FunctionBuilder<'m> {
@@ -15,8 +18,9 @@ pub(super) struct FunctionBuilder<'m> {
     /// Path of the parameter that is being compiled.
     parameter: String,
     code: Vec<u8>,
-    locals: u32,
+    locals: Vec<ValType>,
     free_locals: Vec<u32>,
+    free_numbers: Vec<u32>,
     /// Blocks that are open, and for each optional chain that is, their number inside it.
     pub(super) blocks: u32,
     pub(super) chains: Vec<u32>,
@@ -30,8 +34,9 @@ impl<'m> FunctionBuilder<'m> {
             node,
             parameter: String::new(),
             code: Vec::new(),
-            locals: 0,
+            locals: Vec::new(),
             free_locals: Vec::new(),
+            free_numbers: Vec::new(),
             blocks: 0,
             chains: Vec::new(),
         }
@@ -95,13 +100,22 @@ impl<'m> FunctionBuilder<'m> {
     /// An object with these properties, at least one; `value` emits the one at an index.
     pub(super) fn object_of(&mut self, names: &[&str], mut value: impl FnMut(&mut Self, usize)) {
         const FUNCTIONS: [&str; 4] = ["object_1", "object_2", "object_3", "object_4"];
-        let (first, rest) = names.split_at(names.len().min(FUNCTIONS.len()));
+        const MANY: usize = 8;
+        let (first, rest) = names.split_at(names.len().min(MANY));
         let list = self.module.constants.names(first.iter().copied());
         self.integer(list);
         for index in 0..first.len() {
             value(self, index);
         }
-        self.call(FUNCTIONS[first.len() - 1]);
+        match FUNCTIONS.get(first.len() - 1) {
+            Some(function) => self.call(function),
+            None => {
+                for _ in first.len()..MANY {
+                    self.handle(abi::UNDEFINED);
+                }
+                self.call("object_8");
+            }
+        }
         if rest.is_empty() {
             return;
         }
@@ -165,6 +179,9 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn text(&mut self, parts: &[TextPart]) {
+        if parts.len() >= TEXT_PARTS_MIN {
+            return self.long_text(parts);
+        }
         for (index, part) in parts.iter().enumerate() {
             match part {
                 TextPart::Literal(text) => self.string(text),
@@ -180,6 +197,24 @@ impl<'m> FunctionBuilder<'m> {
         if parts.is_empty() {
             self.string("");
         }
+    }
+
+    /// A text that the guest puts together in one go.
+    fn long_text(&mut self, parts: &[TextPart]) {
+        self.call("text_begin");
+        for part in parts {
+            match part {
+                TextPart::Literal(text) => {
+                    self.string(text);
+                    self.call("text_append");
+                }
+                TextPart::Expression(site) => {
+                    self.site(site);
+                    self.call("text_show");
+                }
+            }
+        }
+        self.call("text_end");
     }
 
     /// A string constant.
@@ -210,15 +245,11 @@ impl<'m> FunctionBuilder<'m> {
         self.handle(!index.cast_signed());
     }
 
-    /// The path from the value on the operand stack along the names; from `$input` when there is none.
-    pub(super) fn path(&mut self, names: &[&str], of_input: bool) {
-        if let ([name], false) = (names, of_input) {
-            self.string(name);
-            return self.call("get");
-        }
+    /// Calls a guest function whose last operand is a list of names.
+    pub(super) fn path(&mut self, function: &'static str, names: &[&str]) {
         let list = self.module.constants.names(names.iter().copied());
         self.integer(list);
-        self.call(if of_input { "input_path" } else { "path" });
+        self.call(function);
     }
 
     /// `true` or `false`.
@@ -262,10 +293,27 @@ impl<'m> FunctionBuilder<'m> {
 
     /// A local that is in use until [`Self::release`].
     pub(super) fn local(&mut self) -> u32 {
-        self.free_locals.pop().unwrap_or_else(|| {
-            self.locals += 1;
-            self.locals - 1
-        })
+        self.free_locals
+            .pop()
+            .unwrap_or_else(|| self.new_local(ValType::I32))
+    }
+
+    /// A local for a number, in use until [`Self::take_number`].
+    pub(super) fn number_local(&mut self) -> u32 {
+        self.free_numbers
+            .pop()
+            .unwrap_or_else(|| self.new_local(ValType::F64))
+    }
+
+    fn new_local(&mut self, of: ValType) -> u32 {
+        self.locals.push(of);
+        self.locals.len() as u32 - 1
+    }
+
+    /// The number in a local, for the last time.
+    pub(super) fn take_number(&mut self, local: u32) {
+        self.instructions().local_get(local);
+        self.free_numbers.push(local);
     }
 
     /// Gives a local back.

@@ -1,15 +1,17 @@
-//! Emits expressions: operators are calls of guest functions, short-circuiting operators are blocks.
+//! Emits expressions: operators are calls of guest functions unless they are worked out without handles, short-circuiting
+//! operators are blocks.
 
-use super::body::FunctionBuilder;
+use super::body::{FunctionBuilder, TEXT_PARTS_MIN};
 use crate::expression::{Binary, Element, Expression, Literal, Logical, Name, Property, Script, Unary};
 use heddle_contract::abi;
 use wasm_encoder::{BlockType, ValType};
 
 /// Stack that one level of the tree needs at most, and how much more is taken when less is left.
-const STACK_LEFT_BYTES: usize = 64 * 1024;
-const STACK_GROWTH_BYTES: usize = 1024 * 1024;
+pub(super) const STACK_LEFT_BYTES: usize = 64 * 1024;
+pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
 
-const VALUE: BlockType = BlockType::Result(ValType::I32);
+/// The type of a handle.
+const HANDLE: ValType = ValType::I32;
 
 impl FunctionBuilder<'_> {
     /// An expression's value.
@@ -20,6 +22,9 @@ impl FunctionBuilder<'_> {
     }
 
     fn expression_tree(&mut self, expression: &Expression) {
+        if self.computed(expression) {
+            return;
+        }
         match expression {
             Expression::Undefined => self.handle(abi::UNDEFINED),
             Expression::Null => self.handle(abi::NULL),
@@ -45,8 +50,8 @@ impl FunctionBuilder<'_> {
             }
             Expression::Logical(operator, left, right) => self.logical(*operator, left, right),
             Expression::Conditional(test, consequent, alternate) => {
-                self.condition(test);
-                self.open_if();
+                self.truth(test);
+                self.open_if(HANDLE);
                 self.expression(consequent);
                 self.instructions().else_();
                 self.expression(alternate);
@@ -129,11 +134,25 @@ impl FunctionBuilder<'_> {
             root = object;
         }
         names.reverse();
-        let of_input = *root == Expression::Name(Name::Input);
-        if !of_input {
-            self.expression(root);
+        match root {
+            Expression::Name(Name::Input) => self.path("input_path", &names),
+            Expression::Name(Name::Item) => self.path("item_path", &names),
+            Expression::Parameter { up, index } => {
+                self.integer(*up);
+                self.integer(*index);
+                self.path("parameter_path", &names);
+            }
+            _ => {
+                self.expression(root);
+                match names[..] {
+                    [name] => {
+                        self.string(name);
+                        self.call("get");
+                    }
+                    _ => self.path("path", &names),
+                }
+            }
         }
-        self.path(&names, of_input);
     }
 
     fn object_literal(&mut self, properties: &[Property]) {
@@ -175,6 +194,7 @@ impl FunctionBuilder<'_> {
     fn name(&mut self, name: &Name) {
         match name {
             Name::Input => self.call("input"),
+            Name::InputList => self.call("input_list"),
             Name::Item => self.call("item"),
             Name::Index => self.call("index"),
             Name::First => self.call("first"),
@@ -258,7 +278,7 @@ impl FunctionBuilder<'_> {
         } else {
             "truthy"
         });
-        self.open_if();
+        self.open_if(HANDLE);
         if operator == Logical::Or {
             self.instructions().local_get(value).else_();
             self.release(value);
@@ -271,23 +291,12 @@ impl FunctionBuilder<'_> {
         self.close();
     }
 
-    /// Whether the expression is truthy, as 0 or 1.
-    fn condition(&mut self, expression: &Expression) {
-        let mut test = expression;
-        let mut negated = false;
-        while let Expression::Unary(Unary::Not, operand) = test {
-            test = operand;
-            negated = !negated;
-        }
-        self.expression(test);
-        self.call("truthy");
-        if negated {
-            self.instructions().i32_eqz();
-        }
-    }
-
     fn template(&mut self, quasis: &[Literal], expressions: &[Expression]) {
         let empty = Literal::Utf8(String::new());
+        let count = quasis.iter().filter(|quasi| **quasi != empty).count() + expressions.len();
+        if count >= TEXT_PARTS_MIN {
+            return self.long_template(quasis, expressions);
+        }
         let mut parts = 0;
         let mut expressions = expressions.iter();
         for quasi in quasis {
@@ -306,6 +315,23 @@ impl FunctionBuilder<'_> {
         if parts == 0 {
             self.literal(&empty);
         }
+    }
+
+    /// A text that the guest puts together in one go.
+    fn long_template(&mut self, quasis: &[Literal], expressions: &[Expression]) {
+        self.call("text_begin");
+        let mut expressions = expressions.iter();
+        for quasi in quasis {
+            if *quasi != Literal::Utf8(String::new()) {
+                self.literal(quasi);
+                self.call("text_append");
+            }
+            if let Some(expression) = expressions.next() {
+                self.expression(expression);
+                self.call("text_append");
+            }
+        }
+        self.call("text_end");
     }
 
     /// Concatenates the part just emitted with those before it.
@@ -327,16 +353,17 @@ impl FunctionBuilder<'_> {
     }
 
     fn open_block(&mut self) {
-        self.instructions().block(VALUE);
+        self.instructions().block(BlockType::Result(HANDLE));
         self.blocks += 1;
     }
 
-    fn open_if(&mut self) {
-        self.instructions().if_(VALUE);
+    /// Opens an `if` that leaves a value of this type.
+    pub(super) fn open_if(&mut self, leaves: ValType) {
+        self.instructions().if_(BlockType::Result(leaves));
         self.blocks += 1;
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.instructions().end();
         self.blocks -= 1;
     }

@@ -29,6 +29,15 @@ impl Imports {
         index
     }
 
+    /// The least version of the guest that has all of them; 0 where any has.
+    pub(super) fn abi_version(&self) -> u32 {
+        let mut names = self.by_name.keys();
+        match names.any(|name| abi::NUMBERS_FUNCTIONS.contains(name)) {
+            true => abi::ABI_VERSION_NUMBERS,
+            false => 0,
+        }
+    }
+
     /// Function index of a standard node's guest function.
     pub(super) fn node_function(&mut self, node_type: &'static str) -> u32 {
         if let Some(index) = self.by_node_type.get(node_type) {

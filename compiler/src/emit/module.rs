@@ -31,11 +31,11 @@ pub(super) struct Module {
     pub(super) is_lenient: bool,
 }
 
-/// A compiled function. All its locals are `i32`.
+/// A compiled function.
 pub(super) struct Compiled {
     /// What it was compiled from; without a parameter it is a node's own function.
     pub(super) origin: manifest::Function,
-    pub(super) locals: u32,
+    pub(super) locals: Vec<ValType>,
     /// Instructions, the final `end` included.
     pub(super) code: Vec<u8>,
 }
@@ -63,7 +63,7 @@ impl Module {
             } else {
                 value_type
             });
-            let mut body = Function::new([(function.locals, ValType::I32)]);
+            let mut body = Function::new_with_locals_types(function.locals.iter().copied());
             body.raw(function.code.iter().copied());
             code.function(&body);
         }
@@ -232,7 +232,7 @@ impl Module {
             };
             functions.append(index, truncated(&name));
             let mut names = NameMap::new();
-            (0..function.locals).for_each(|local| names.append(local, &format!("value{local}")));
+            (0..function.locals.len() as u32).for_each(|local| names.append(local, &format!("value{local}")));
             locals.append(index, &names);
         }
         functions.append(run, abi::RUN_EXPORT);

@@ -127,6 +127,8 @@ pub enum Name {
     Input,
     /// `$item`
     Item,
+    /// `$input.all()`, where a node executes for each item: the list of which `$input` is one.
+    InputList,
     /// `$index`
     Index,
     /// `$a`

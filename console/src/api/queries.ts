@@ -309,6 +309,17 @@ export const schedulesOf = (deployment: () => string) =>
     () => ({ refetchInterval: 30_000 }),
   );
 
+/** What a deployment's triggers have told their services. */
+export const subscriptionsOf = (deployment: () => string) =>
+  query(
+    () => ['deployment', deployment(), 'subscriptions'],
+    (signal) =>
+      unwrap(
+        api.GET('/api/deployments/{id}/subscriptions', { params: { path: { id: deployment() } }, signal }),
+      ),
+    () => ({ refetchInterval: 10_000 }),
+  );
+
 /** What is due next in the workspace. */
 export const nextSchedules = () =>
   query(

@@ -146,7 +146,9 @@ export function openingView(all: Box, start: Box, width: number, height: number,
   const zoom = ZOOM_READABLE;
   const margin = Math.min(60, width / 8);
   const isTall = all.height * zoom > height;
-  const middle = isTall ? start.y + start.height / 2 : all.y + all.height / 2;
+  // Of a tall graph, no more is shown above its highest node than a margin.
+  const highest = all.y + (height / 2 - margin) / zoom;
+  const middle = isTall ? Math.max(start.y + start.height / 2, highest) : all.y + all.height / 2;
   const centered = (box: Box) => (width - box.width * zoom) / 2 - box.x * zoom;
   const isWide = all.width * zoom > width;
   return {

@@ -4,10 +4,20 @@ import { layoutInput } from './tidy-input';
 import type { Session } from '../graph/session';
 import workerUrl from './layout.worker.ts?worker&url';
 
+/** How often what was drawn meanwhile is laid out again. */
+const ATTEMPTS = 3;
+
 export async function tidySelection(session: Session): Promise<void> {
-  const { here } = session;
   const chosen = session.selection.value.nodes.size > 1 ? session.selection.value.nodes : undefined;
-  const { nodes, notes } = await layOut(layoutInput(here, chosen));
+  let { here } = session;
+  let found = await layOut(layoutInput(here, chosen));
+  // Places are those of the graph that was laid out: one that has changed would be scattered by them.
+  for (let attempt = 1; session.here.doc !== here.doc; attempt += 1) {
+    if (session.here.definition !== here.definition || attempt === ATTEMPTS) return;
+    ({ here } = session);
+    found = await layOut(layoutInput(here, chosen));
+  }
+  const { nodes, notes } = found;
   session.dispatch({ kind: 'move', definition: here.definition, nodes, notes, verb: 'Tidy' });
   session.ask({ kind: 'fit' });
 }

@@ -13,6 +13,8 @@ export interface NodeType {
   readonly sends: 'one' | 'several';
   /** The parameter by which it is several as well, unless it is false. */
   readonly sendsSeveralIf?: string;
+  /** Where lists of items travel: what its nodes execute for, unless they say otherwise. */
+  readonly executesPer?: 'item' | 'list';
   /** JSON Schema of the parameters. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly effects?: readonly string[];
@@ -81,6 +83,25 @@ export function isLoop(catalogue: Catalogue, type: string): boolean {
 /** Whether nodes of a type have a body that is repeated while a condition holds, which reads what came back. */
 export function repeats(catalogue: Catalogue, type: string): boolean {
   return catalogue.byName.get(type)?.role === 'while';
+}
+
+/** Whether lists of items travel along the edges of a document, those of its definitions as well. */
+export function hasItems(doc: Doc): boolean {
+  return doc.graph.settings?.items === true;
+}
+
+/** Whether a node executes for each element of a list if it does not say so, which it does only where lists of items travel. */
+export function executesEachByDefault(catalogue: Catalogue, doc: Doc, type: string): boolean {
+  if (!hasItems(doc)) return false;
+  const known = catalogue.byName.get(type);
+  if (known) return known.executesPer === 'item';
+  const definition = definitionOf(doc, type);
+  return definition?.kind !== 'graph' && (definition?.inputs?.length ?? 1) < 2;
+}
+
+/** Whether a node executes once for each element of a list. */
+export function executesEach(catalogue: Catalogue, doc: Doc, node: GraphNode): boolean {
+  return node.data?.each ?? executesEachByDefault(catalogue, doc, node.type);
 }
 
 /** Whether a node may send by several ports at once. Of a definition's, nobody knows. */

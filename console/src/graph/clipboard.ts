@@ -74,24 +74,45 @@ function definitionsFor(all: Doc['definitions'], nodes: readonly GraphNode[]): R
 /** Texts longer than this are no clip. */
 const TEXT_MAX = 8 << 20;
 
-/** What a text holds, if it is an object as JSON. */
-function objectIn(text: string): Record<string, unknown> | undefined {
-  if (text.length > TEXT_MAX || !text.trimStart().startsWith('{')) return undefined;
+/** What a text holds, if it is an object or a list as JSON. */
+function valueIn(text: string): unknown {
+  if (text.length > TEXT_MAX || !/^\s*[{[]/.test(text)) return undefined;
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
 }
 
-/** A workflow of n8n, or a part of one as its editor copies it: types of nodes have the name of their package before them. */
-export function readN8n(text: string): object | undefined {
-  const value = objectIn(text);
-  return isN8n(value) ? value : undefined;
+/** What another system's editor copies: workflows of n8n, or the nodes of Node-RED's flows. */
+export interface Foreign {
+  readonly system: 'n8n' | 'Node-RED';
+  readonly parts: readonly object[];
 }
 
-/** Whether this is a workflow of n8n. */
-export function isN8n(value: unknown): value is Record<string, unknown> {
+/** A copied text of another system. */
+export const readForeign = (text: string): Foreign | undefined => foreignIn(valueIn(text));
+
+/** What a value has of another system. Exports of n8n may have several workflows. */
+export function foreignIn(value: unknown): Foreign | undefined {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (all.length > 0 && all.every(isN8n)) return { system: 'n8n', parts: all };
+  // Node-RED's own API has them in an object.
+  const flows = (value as { flows?: unknown } | null | undefined)?.flows ?? value;
+  return isNodeRed(flows) ? { system: 'Node-RED', parts: flows } : undefined;
+}
+
+/** Whether these are nodes of Node-RED: all have an id and a type, and some are on a canvas. */
+function isNodeRed(value: unknown): value is readonly object[] {
+  if (!Array.isArray(value)) return false;
+  const nodes = value as readonly ({ id?: unknown; type?: unknown; wires?: unknown } | null)[];
+  const isNode = (node: (typeof nodes)[number]): boolean =>
+    typeof node?.id === 'string' && typeof node.type === 'string';
+  return nodes.every(isNode) && nodes.some((node) => Array.isArray(node?.wires));
+}
+
+/** Whether this is a workflow of n8n, or a part of one: types of nodes have the name of their package before them. */
+function isN8n(value: unknown): value is Record<string, unknown> {
   const nodes = (value as { nodes?: unknown } | null | undefined)?.nodes;
   if (!Array.isArray(nodes) || nodes.length === 0) return false;
   const types = nodes.map((node) => (node as { type?: unknown } | null)?.type);
@@ -100,7 +121,7 @@ export function isN8n(value: unknown): value is Record<string, unknown> {
 
 /** Reads a copied text: a clip, a whole pattern as the API or a file has it, or undefined if it is something else. */
 export function readClip(text: string): Clip | undefined {
-  const value = objectIn(text);
+  const value = valueIn(text) as Record<string, unknown> | undefined;
   const graphData = value?.['graphData'] ?? (Array.isArray(value?.['nodes']) ? value : undefined);
   if (!value || graphData === undefined) return undefined;
   try {

@@ -1,5 +1,16 @@
 /** What can be connected, by the rules of the compiler (compiler/src/check: level.rs, flow.rs, types.rs). */
-import { isLoop, isTrigger, portsOf, sourcePort, targetPort, type Catalogue, type Port } from './catalogue';
+import {
+  compositeOf,
+  executesEach,
+  hasItems,
+  isLoop,
+  isTrigger,
+  portsOf,
+  sourcePort,
+  targetPort,
+  type Catalogue,
+  type Port,
+} from './catalogue';
 import { flowOf } from './flow';
 import {
   edgeKey,
@@ -106,8 +117,14 @@ function typeRefusal(
     (edge) => targetPort(inputs, edge.targetHandle) === to.name,
   );
   if (wired) return undefined;
-  const given = source.data?.each ? 'array' : from.type;
-  const taken = target.data?.each ? 'array' : to.type;
+  const isList = hasItems(doc);
+  const takesItems =
+    executesEach(catalogue, doc, target) || compositeOf(catalogue, doc, target.type) !== undefined;
+  if (isList && !takesItems) return undefined;
+  // Where lists of items travel, ports speak of the items. Of those of an array nothing is known.
+  const item = from.type === 'array' ? 'any' : from.type;
+  const given = isList ? item : source.data?.each ? 'array' : from.type;
+  const taken = !isList && target.data?.each ? 'array' : to.type;
   if (!isBad(given, taken)) return undefined;
   const message = `${nodeName(source)} gives ${article(given)}, but ${nodeName(target)} takes ${article(taken)}.`;
   return { code: 'type-mismatch', message };

@@ -43,6 +43,8 @@ export interface Settings {
   readonly retry?: Retry;
   readonly errorPatternId?: string;
   readonly expressions?: 'strict' | 'lenient';
+  /** Whether lists of items travel along the edges, and nodes execute for each of them. */
+  readonly items?: boolean;
   readonly [field: string]: unknown;
 }
 

@@ -74,7 +74,10 @@ export function nameRefusal(
 
 function freeName(catalogue: Catalogue, doc: Doc, wanted: string): string {
   const taken = new Set([...catalogue.byName.keys(), ...Object.keys(doc.definitions)]);
-  return newLabel(wanted, taken).replaceAll(' ', '');
+  const base = wanted.replaceAll(' ', '');
+  let name = base;
+  for (let number = 2; taken.has(name); number++) name = `${base}${String(number)}`;
+  return name;
 }
 
 /** A new type, and a node of it. */

@@ -1,5 +1,5 @@
 /** Which names an expression may use at a node, by the compiler's rules (compiler/src/check/names.rs). */
-import { isLoop, repeats, type Catalogue } from './catalogue';
+import { executesEach, isLoop, repeats, type Catalogue } from './catalogue';
 import { flowOf, type Flow } from './flow';
 import {
   graphOf,
@@ -58,7 +58,7 @@ export function namesInScope(
     item:
       flow.cycle.length > 0 ||
       flow.loopOf.has(nodeId) ||
-      node.data?.each === true ||
+      executesEach(catalogue, doc, node) ||
       repeats(catalogue, node.type),
     error: flow.cycle.length > 0 || afterErrors(catalogue, flow, graph).has(nodeId),
   };

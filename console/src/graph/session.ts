@@ -6,7 +6,15 @@
  */
 import * as actions from './actions';
 import { compositeOf, type Catalogue } from './catalogue';
-import { type Clip, NO_SELECTION, pasteEdit, readClip, readN8n, type Selection } from './clipboard';
+import {
+  type Clip,
+  type Foreign,
+  NO_SELECTION,
+  pasteEdit,
+  readClip,
+  readForeign,
+  type Selection,
+} from './clipboard';
 import { refusal, type Ends } from './connect';
 import { DocumentStore, Observable } from './document';
 import type { Edit } from './edit';
@@ -56,8 +64,8 @@ export class Session {
   center: (() => Point) | undefined;
   /** Shows why something could not be done; kept by the screen. Without it, only the live region says so. */
   onrefused: ((text: string) => void) | undefined;
-  /** Makes a text that can be pasted of a workflow of n8n; kept by the screen, which says what differs. */
-  translate: ((workflow: object) => Promise<string>) | undefined;
+  /** Makes a text that can be pasted of what another system's editor copies; kept by the screen, which says what differs. */
+  translate: ((copied: Foreign) => Promise<string>) | undefined;
 
   constructor(
     readonly document: DocumentStore,
@@ -250,11 +258,11 @@ export class Session {
     if (nodes.size + notes.size > 0) this.put(actions.duplicate(this.here, this.selection.value));
   }
 
-  /** Pastes a copied text, of n8n as soon as it is translated; false if it is none. */
+  /** Pastes a copied text, of another system as soon as it is translated; false if it is none. */
   paste(text: string, at?: Point): boolean {
-    const workflow = this.translate && readN8n(text);
-    if (workflow) {
-      void this.pasteTranslated(workflow, at ?? this.center?.());
+    const copied = this.translate && readForeign(text);
+    if (copied) {
+      void this.pasteTranslated(copied, at ?? this.center?.());
       return true;
     }
     const clip = readClip(text);
@@ -267,11 +275,11 @@ export class Session {
   }
 
   /** Into the graph that is open by then. */
-  private async pasteTranslated(workflow: object, at?: Point): Promise<void> {
+  private async pasteTranslated(copied: Foreign, at?: Point): Promise<void> {
     try {
-      const clip = readClip((await this.translate?.(workflow)) ?? '');
+      const clip = readClip((await this.translate?.(copied)) ?? '');
       if (clip) this.pasteClip(clip, at);
-      else this.refuse('This n8n workflow is empty.');
+      else this.refuse(`What was copied in ${copied.system} has no nodes.`);
     } catch (error) {
       this.refuse(error instanceof Error ? error.message : String(error));
     }

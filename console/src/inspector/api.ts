@@ -64,7 +64,7 @@ export interface ConnectionChoice {
   /** What people call it, and what a parameter names it by. */
   name: string;
   provider: string;
-  /** What it leads to, where that is known: `http`, `sql`, `smtp`, `chat`. */
+  /** What it leads to, where that is known: `http`, `sql`, `smtp`, `mailbox`, `chat`. */
   kind?: string;
 }
 

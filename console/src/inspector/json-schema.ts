@@ -32,6 +32,6 @@ export interface Hint {
   unit?: string;
   /** Of time zones: whether an offset such as `+02:00` will do. */
   offsets?: boolean;
-  /** Which connections fit: `http`, `sql`, `smtp`, `chat`. */
+  /** Which connections fit: `http`, `sql`, `smtp`, `mailbox`, `chat`. */
   connectionKinds?: string[];
 }

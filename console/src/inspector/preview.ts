@@ -5,7 +5,7 @@ import { pathText, type Path } from './fields';
 import { hasExpression, isObject } from './values';
 
 /** Milliseconds of rest before a question is asked. */
-export const PREVIEW_DELAY_MS = 120;
+export const PREVIEW_DELAY_MS = 80;
 /** The server takes so many at a time; of more, the first ones have previews. */
 const EXPRESSIONS_MAX = 50;
 

@@ -40,6 +40,12 @@ export function problemGroups(doc: Doc, diagnostics: readonly Diagnostic[]): Pro
     .toSorted((a, b) => Math.min(...a.problems.map(rank)) - Math.min(...b.problems.map(rank)));
 }
 
+/** The parameter, where the message does not name it itself. With it, messages such as `must be a number` are sentences; before others stands a colon. */
+export function leadOf({ parameter, message }: Pick<Diagnostic, 'parameter' | 'message'>): string {
+  if (!parameter || message.startsWith(`\`${parameter}\``)) return '';
+  return /^(must|may|can|has|is|are)\b/.test(message) ? parameter : `${parameter}:`;
+}
+
 function rank({ severity }: Diagnostic): number {
   return severity === 'error' ? 0 : 1;
 }

@@ -33,7 +33,8 @@ function field(name: string, schema: JsonSchema, required: boolean, inherited: H
   const { shapes, takesExpression } = alternatives(schema);
   return {
     name,
-    label: labelOf(name),
+    // A pattern is chosen by its name.
+    label: labelOf(hint.widget === 'pattern' ? name.replace(/Id$/, '') : name),
     description: schema.description ?? '',
     required,
     default: schema.default,

@@ -3,7 +3,15 @@
  * the catalogue's example. Names come from graph/scope.ts, which has the validator's rule. Pure.
  */
 
-import { isTrigger, portsOf, repeats, typeTitle, type Catalogue } from '../graph/catalogue';
+import {
+  executesEach,
+  hasItems,
+  isTrigger,
+  portsOf,
+  repeats,
+  typeTitle,
+  type Catalogue,
+} from '../graph/catalogue';
 import { flowOf } from '../graph/flow';
 import { graphOf, indexOf, type DefinitionName, type Doc, type GraphNode } from '../graph/model';
 import { namesInScope } from '../graph/scope';
@@ -56,8 +64,10 @@ export function surroundingsOf(place: Place, nodeId: string): Surroundings {
   if (!node) return { ...NO_SURROUNDINGS, variables: sources.variables, secrets: sources.secrets };
   const names = namesInScope(catalogue, doc, definition, nodeId);
   const input = inputSample(place, node);
+  // Where lists of items travel, it sees one of them at a time.
+  const isOne = hasItems(doc) && executesEach(catalogue, doc, node);
   return {
-    input,
+    input: isOne && Array.isArray(input?.value) ? elementOf(input) : input,
     trigger: triggerSample(place),
     item: names.item ? itemSample(place, node, input) : undefined,
     hasItem: names.item,
@@ -164,8 +174,8 @@ function triggerSample(place: Place): Sample | undefined {
 
 /** The element: of the list around, or of the input where the node has `each`. */
 function itemSample(place: Place, node: GraphNode, input: Sample | undefined): Sample | undefined {
-  if (node.data?.each) return elementOf(input);
   const { catalogue, doc, definition } = place;
+  if (executesEach(catalogue, doc, node)) return elementOf(input);
   const graph = graphOf(doc, definition);
   const loopId = repeats(catalogue, node.type) ? node.id : flowOf(catalogue, doc, graph).loopOf.get(node.id);
   const loop = loopId === undefined ? undefined : indexOf(graph).nodes.get(loopId);

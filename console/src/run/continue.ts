@@ -6,6 +6,8 @@
 import {
   compositeOf,
   ERROR_PORT,
+  executesEach,
+  hasItems,
   isLoop,
   isTrigger,
   portsOf,
@@ -166,8 +168,8 @@ class Pinning {
     if (executions.length === 0) return;
     const { catalogue } = this.basis;
     const ports = portsOf(catalogue, this.basis.doc, node);
-    const given = node.data?.each
-      ? joined(catalogue, executions, node, ports)
+    const given = executesEach(catalogue, this.basis.doc, node)
+      ? joined(this.basis, executions, node, ports)
       : givenBy(catalogue, executions.at(-1), node, ports);
     const prefix = path.slice(0, path.length - node.id.length);
     if (given) this.pins.set(path, { definition, node: node.id, pin: given });
@@ -219,7 +221,7 @@ function givenBy(
 
 /** The outputs for all elements as one array, as they leave a node with `each`. */
 function joined(
-  catalogue: Catalogue,
+  { catalogue, doc }: { catalogue: Catalogue; doc: Doc },
   executions: readonly Execution[],
   node: GraphNode,
   ports: NodePorts,
@@ -237,7 +239,8 @@ function joined(
   const inOrder = [...elements].sort(([a], [b]) => a - b).map(([, given]) => given);
   const [head] = inOrder;
   if (!head || inOrder.some(({ port }) => port !== head.port)) return undefined;
-  return { ...head, value: inOrder.map(({ value }) => value) };
+  const values = inOrder.map(({ value }): unknown => value);
+  return { ...head, value: hasItems(doc) ? values.flat(1) : values };
 }
 
 /**

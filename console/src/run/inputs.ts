@@ -1,6 +1,6 @@
 /** What arrived at a node, from what left the nodes before it: values travel along edges unchanged. */
 
-import { ERROR_PORT, portsOf, sourcePort, targetPort, type Catalogue } from '../graph/catalogue';
+import { ERROR_PORT, hasItems, portsOf, sourcePort, targetPort, type Catalogue } from '../graph/catalogue';
 import { graphOf, indexOf, type DefinitionName, type Doc, type GraphNode } from '../graph/model';
 import type { Execution } from './record';
 
@@ -12,8 +12,8 @@ export interface Arrived {
 
 /**
  * The input of an execution: the newest output of each node before it, in the same iteration or one around it. As the
- * compiler has it: an object by port when several ports are wired, an array when several values end at one port. With
- * `once`, a list ends after its first item.
+ * compiler has it: an object by port when several ports are wired, an array when several values end at one port. Where lists
+ * of items travel, that is one list of all items, but for a Merge. With `once`, a list ends after its first item.
  */
 export function inputOf(
   catalogue: Catalogue,
@@ -43,12 +43,19 @@ export function inputOf(
   const filled = [...byPort].filter(([, values]) => values.length > 0);
   if (filled.length === 0) return { known: false, value: undefined };
   const joined = filled.map(([port, values]) => {
-    const value = values.length === 1 ? values[0] : values;
+    const value = valueOf(values, hasItems(doc), catalogue.byName.get(node.type)?.role === 'merge');
     const isCut = node.data?.once === true && Array.isArray(value);
     return [port, isCut ? (value as unknown[]).slice(0, 1) : value] as const;
   });
   if (byPort.size === 1) return { known: true, value: joined[0]?.[1] };
   return { known: true, value: Object.fromEntries(joined) };
+}
+
+/** What the values are that have come by one port. */
+function valueOf(values: readonly unknown[], areItems: boolean, isMerge: boolean): unknown {
+  if (!areItems) return values.length === 1 ? values[0] : values;
+  const lists = values.map((value) => (Array.isArray(value) ? (value as unknown[]) : [value]));
+  return isMerge ? lists : lists.flat(1);
 }
 
 /** Outputs as an execution saw them: what had ended before it began, in its iteration or around it. */

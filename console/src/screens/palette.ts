@@ -7,6 +7,8 @@ export interface Entry {
   label: string;
   icon?: IconNode;
   keys?: string;
+  /** Behind the label: what tells it from others of its name. */
+  detail?: string;
   /** Other words that find it. */
   words?: string;
   run: () => void;

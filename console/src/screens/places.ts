@@ -3,12 +3,16 @@
 import type { IconNode } from 'lucide';
 import {
   Activity,
+  ChartColumn,
+  Database,
+  Files,
   Hand,
   House,
   KeyRound,
   Layers,
   Plug,
   Rocket,
+  ScrollText,
   Settings,
   Users,
   Workflow,
@@ -38,6 +42,14 @@ export interface Place {
   /** Screens that belong to it. */
   also?: readonly RouteName[];
 }
+
+/** Screens behind the settings: of the palette, not of the navigation. */
+export const FURTHER_PLACES = [
+  { route: 'usage', label: 'Usage and quotas', icon: ChartColumn, words: 'limits fuel' },
+  { route: 'audit', label: 'Audit log', icon: ScrollText, words: 'who changed what' },
+  { route: 'files', label: 'Files', icon: Files, words: 'uploads' },
+  { route: 'kept', label: 'Kept values', icon: Database, words: 'key values state' },
+] as const satisfies readonly { route: RouteName; label: string; icon: IconNode; words: string }[];
 
 export const PLACES: readonly Place[] = [
   { route: 'home', label: 'Home', icon: House, key: 'h' },

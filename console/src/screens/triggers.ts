@@ -10,6 +10,7 @@ const STARTS: Readonly<Record<string, string>> = {
   OnManual: 'manual',
   OnCall: 'call',
   OnEmail: 'email',
+  OnMailbox: 'mailbox',
   OnError: 'error',
 };
 
@@ -22,6 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
   manual: 'Manual',
   call: 'Calls',
   email: 'Email',
+  mailbox: 'Mailbox',
   error: 'Errors',
 };
 

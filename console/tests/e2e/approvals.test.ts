@@ -36,7 +36,11 @@ test('what waits is listed, and approved by name', async ({ page, account }) => 
   const list = page.getByRole('list', { name: 'Waiting for an answer' });
   await expect(list.getByRole('heading', { name: 'May Ann travel?' })).toBeVisible();
   await expect(list.getByText('Up to 500 are fine.')).toBeVisible();
+  await expect(list.getByText('{"cost":480}')).toBeVisible();
   await accessible(page);
+  // The run itself leads there as well.
+  await list.getByRole('link', { name }).click();
+  await page.getByRole('link', { name: 'Answer' }).click();
   await list.getByRole('button', { name: 'Approve “May Ann travel?”' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox', { name: 'Comment' }).fill('Enjoy');

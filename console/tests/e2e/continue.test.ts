@@ -45,7 +45,7 @@ test('a failed test goes on from what was changed, and nothing before it happens
   await page.getByRole('complementary', { name: 'Node' }).locator('.cm-content').first().fill('{{ 7 }}');
   await page.keyboard.press('Escape');
   await continues.click();
-  await expect(page.getByText('Completed').first()).toBeVisible();
+  await expect(page.getByText('Succeeded').first()).toBeVisible();
   // Chance had it once: the number that was drawn is the same.
   expect(await drawn()).toBe(before);
   expect(before).toMatch(/[0-9a-f]{8}-/);
@@ -82,7 +82,7 @@ test('a test is stepped node by node, and into a loop', async ({ page, account }
   await page.keyboard.press('F10');
   await expect(panel.getByText('Paused before End')).toBeVisible();
   await page.keyboard.press('F10');
-  await expect(panel.getByText('Completed').first()).toBeVisible();
+  await expect(panel.getByText('Succeeded').first()).toBeVisible();
 });
 
 test('two who edit one pattern see each other, and what the other has saved', async ({

@@ -75,7 +75,7 @@ test('order routing is drawn, tested and deployed by keyboard alone', async ({ p
   await page.keyboard.press('Control+Enter');
   await expect(page.getByRole('region', { name: 'Test run' })).toBeFocused();
   await page.keyboard.press('Control+Enter');
-  await expect(page.getByText('Completed').first()).toBeVisible();
+  await expect(page.getByText('Succeeded').first()).toBeVisible();
 
   await page.keyboard.press('Control+s');
   await expect(page.getByText('Saved as 2')).toBeVisible();

@@ -25,7 +25,7 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
 
   await page.getByRole('button', { name: 'Test', exact: true }).first().click();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await expect(page.getByText('Completed').first()).toBeVisible();
+  await expect(page.getByText('Succeeded').first()).toBeVisible();
   await accessible(page);
 
   await page.keyboard.press('Control+s');

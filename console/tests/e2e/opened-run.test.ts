@@ -85,7 +85,7 @@ test('all of a run is pinned at once, and unpinned', async ({ page, account }) =
   await page.goto(`/w/${account.workspace}/patterns/${id}`);
   await page.getByRole('button', { name: 'Test', exact: true }).first().click();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await expect(page.getByText('Completed').first()).toBeVisible();
+  await expect(page.getByText('Succeeded').first()).toBeVisible();
   await page.getByRole('button', { name: 'Pin all of this run' }).click();
   const pins = page.locator('.card .badge.pin');
   await expect(pins).toHaveCount(2);

@@ -47,7 +47,7 @@ async function completes(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Test', exact: true }).first().click();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   // The first module with code of its own takes the engine along.
-  await expect(page.getByText('Completed').first()).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText('Succeeded').first()).toBeVisible({ timeout: 60_000 });
 }
 
 test('nodes become a composite that does what they did, and it is named and undone', async ({

@@ -211,7 +211,7 @@ test('a stranger registers, draws order routing by mouse, sends it orders, mends
   await expect(page.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
   await drawing.write('Large order?', '{{ ($input?.total ?? 0) > 100 }}');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await expect(page.getByText('Completed').first()).toBeVisible();
+  await expect(page.getByText('Succeeded').first()).toBeVisible();
 
   // The gate holds as long as the test expects what was wrong, and opens once it expects what is right.
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();

@@ -88,7 +88,7 @@ test('somebody signs in, draws an edge, runs the pattern, and sees what it gave'
   await page.keyboard.press('Enter');
   await page.keyboard.press('Enter');
   await page.keyboard.up('Control');
-  await shows(page, 'Completed');
+  await shows(page, 'Succeeded');
   await page.locator('::-p-aria([name="Output"][role="tab"])').click();
   await shows(page, '42');
   expect(complaints).toEqual([]);

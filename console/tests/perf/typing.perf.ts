@@ -40,25 +40,26 @@ function chain(count: number): object {
 
 /** Milliseconds from pressing a key until an element says something else, and it is drawn. */
 async function answered(page: Page, key: string, where: string): Promise<number> {
-  const ms = page.evaluate(
-    (where) =>
-      new Promise<number>((resolve, reject) => {
-        let pressed = 0;
-        addEventListener('keydown', (event) => (pressed = event.timeStamp), { capture: true, once: true });
-        const watched = document.querySelector(where);
-        if (!watched) return reject(new Error(`There is no ${where}.`));
-        const before = watched.textContent;
-        const observer = new MutationObserver(() => {
-          if (watched.textContent === before) return;
-          observer.disconnect();
-          requestAnimationFrame(() => resolve(performance.now() - pressed));
-        });
-        observer.observe(watched, { subtree: true, childList: true, characterData: true });
-      }),
-    where,
-  );
+  // It listens before the key comes: both sent at once may arrive in either order.
+  const change = await page.evaluateHandle((where) => {
+    const watched = document.querySelector(where);
+    if (!watched) throw new Error(`There is no ${where}.`);
+    let pressed: number | undefined;
+    addEventListener('keydown', (event) => (pressed = event.timeStamp), { capture: true, once: true });
+    const before = watched.textContent;
+    const ms = new Promise<number>((resolve) => {
+      const observer = new MutationObserver(() => {
+        if (pressed === undefined || watched.textContent === before) return;
+        observer.disconnect();
+        const began = pressed;
+        requestAnimationFrame(() => resolve(performance.now() - began));
+      });
+      observer.observe(watched, { subtree: true, childList: true, characterData: true });
+    });
+    return { ms };
+  }, where);
   await page.keyboard.press(key);
-  return ms;
+  return change.evaluate(({ ms }) => ms);
 }
 
 for (const count of [13, 200, 1_000]) {

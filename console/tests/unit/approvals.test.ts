@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decisionOf, placeIn } from '$/screens/approvals/place';
+import { decisionOf, eventLine, placeIn } from '$/screens/approvals/place';
 import { doc, graph } from './graph/support';
 
 describe('what is asked', () => {
@@ -14,6 +14,14 @@ describe('what is asked', () => {
       iteration: 'orders[2]',
     });
     expect(placeIn(drawn, 'gone/1')).toEqual({ name: 'gone/1', notes: '', iteration: '' });
+  });
+  it('is told apart by what the run is about', () => {
+    expect(eventLine({ method: 'POST', headers: {}, query: {}, body: { claim: 'C-9' } })).toBe(
+      '{"claim":"C-9"}',
+    );
+    expect(eventLine({ claim: 'C-9' })).toBe('{"claim":"C-9"}');
+    expect(eventLine(null)).toBe('');
+    expect(eventLine('x'.repeat(500))).toHaveLength(201);
   });
   it('is answered with a comment only if there is one', () => {
     expect(decisionOf(true, ' ')).toEqual({ approved: true });

@@ -33,7 +33,7 @@ describe('a document', () => {
     expect(isOpenApi({ nodes: [], edges: [] })).toBe(false);
     expect(isOpenApi([PETS])).toBe(false);
     const chosen = await readFiles([new File([JSON.stringify(PETS)], 'pets.json')]);
-    expect(chosen).toEqual({ patterns: [], workflows: [], documents: [PETS] });
+    expect(chosen).toEqual({ patterns: [], workflows: [], flows: [], documents: [PETS] });
     await expect(readFiles([new File(['openapi: 3.1.0'], 'pets.yaml')])).rejects.toThrow(
       'convert it to JSON first',
     );

@@ -61,6 +61,7 @@ describe.runIf(program)('the catalogue of the program', () => {
     ['database', 'SqlQuery'],
     ['postgres', 'SqlQuery'],
     ['smtp', 'SendEmail'],
+    ['imap', 'OnMailbox'],
     ['llm', 'ChatCompletion'],
     ['gpt', 'ChatCompletion'],
     ['excel', 'Xlsx'],

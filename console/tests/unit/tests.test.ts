@@ -121,7 +121,10 @@ describe('words', () => {
       'Does the same with 4 recorded events, 2 can’t be replayed',
     );
     expect(replayText({ ...counts, same: 4, different: 1, unanswered: 1 })).toBe(
-      'Differs with 2 of 6 recorded events, with 1 it asks for what no journal has',
+      'Differs with 2 of 6 recorded events, 1 with requests that no journal answers',
+    );
+    expect(replayText({ ...counts, same: 4, unanswered: 2 })).toBe(
+      'Differs with 2 of 6 recorded events, with requests that no journal answers',
     );
     expect(differenceText({ path: 'output.n', kind: 'missing', expected: 6 })).toBe('output.n: 6 → nothing');
     const nameOf = (id: string) => `“${id}”`;

@@ -1,4 +1,4 @@
-//! Archives, workbooks, PDF and headers of pictures: any bytes, documents of a workbook that are packed as one, and rows that are written and read again.
+//! Archives, workbooks, PDF and pictures: any bytes, documents of a workbook that are packed as one, and rows that are written and read again.
 //! Nothing panics, what is unpacked is no larger than was allowed, and what was written is there.
 
 use base64::Engine;
@@ -12,6 +12,8 @@ use heddle_values::{Array, Object, Value, parse_json};
 const BYTES_MAX: usize = 1 << 20;
 /// Effects of a node: more mean that it asks for the same again and again.
 const EFFECTS_MAX: usize = 20_000;
+/// Pixels of a picture that is decoded.
+const PIXELS_MAX: f64 = 1e6;
 /// What comes between the documents of a workbook.
 const SEPARATOR: &str = "\n---\n";
 
@@ -69,9 +71,45 @@ fn image(bytes: &[u8]) {
     for begin in [&b""[..], b"\xff\xd8", b"\xff\xd8\xff\xe1\xff\xffExif\0\0"] {
         let mut host = Host::default();
         let file = host.add([begin, bytes].concat());
-        if let Err(failure) = host.run("Image", &Object::new(), file) {
-            assert_eq!(failure.code, "PARSE", "{failure:?}");
+        match host.run("Image", &Object::new(), file.clone()) {
+            Ok(Value::Object(info)) => converted(&mut host, &info, file),
+            Ok(other) => panic!("{other:?}"),
+            Err(failure) => assert_eq!(failure.code, "PARSE", "{failure:?}"),
         }
+    }
+}
+
+/// A picture in another size, if it has no more pixels than there is time for.
+fn converted(host: &mut Host, info: &Object, file: Value) {
+    let side = |name: &str| match info.get(name) {
+        Some(Value::Number(side)) => *side,
+        _ => f64::INFINITY,
+    };
+    if side("width") * side("height") > PIXELS_MAX {
+        return;
+    }
+    let mut parameters = Object::from_iter([
+        ("operation", Value::from("convert")),
+        ("fit", Value::from("fill")),
+        ("format", Value::from("webp")),
+    ]);
+    let (width, height) = (7.0, 5.0);
+    parameters.insert("width", Value::Number(width));
+    parameters.insert("height", Value::Number(height));
+    match host.run("Image", &parameters, file) {
+        Ok(made) => {
+            let info = host.run("Image", &Object::new(), made);
+            let Ok(Value::Object(info)) = info else {
+                panic!("a picture that was made can't be read");
+            };
+            for (name, wanted) in [("width", width), ("height", height)] {
+                assert!(matches!(info.get(name), Some(Value::Number(side)) if *side == wanted));
+            }
+        }
+        Err(failure) => assert!(
+            ["PARSE", "FILE_LIMIT"].contains(&failure.code.as_ref()),
+            "{failure:?}"
+        ),
     }
 }
 

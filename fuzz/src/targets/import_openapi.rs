@@ -1,12 +1,15 @@
-//! Any JSON as an OpenAPI document: the import ends, and what it gives compiles.
+//! Any text as an OpenAPI document, in JSON or YAML: reading and importing it end, and what they give compiles.
 
 use heddle_compiler::{Options, Severity, check as compiled};
-use heddle_import::openapi::{Selection, around, import};
+use heddle_import::openapi::{Selection, around, import, parse};
 use serde_json::Value;
 
 /// Checks an input.
 pub fn check(data: &[u8]) {
-    let Some(given) = serde_json::from_slice::<Value>(data).ok() else {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Ok(given) = parse(text) else {
         return;
     };
     let Ok(api) = import(&given, &Selection::default()) else {

@@ -14,6 +14,7 @@ pub mod import_openapi;
 pub mod json;
 pub mod keys;
 pub mod mail;
+pub mod mailbox;
 pub mod masking;
 pub mod multipart;
 pub mod poll;
@@ -37,6 +38,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("json", json::check),
     ("keys", keys::check),
     ("mail", mail::check),
+    ("mailbox", mailbox::check),
     ("masking", masking::check),
     ("multipart", multipart::check),
     ("poll", poll::check),

@@ -1,15 +1,16 @@
 //! Nodes that become code: a module that takes one message or several in a row, and gives what leaves by each output.
 
+use super::context::{self, Kept};
+use super::jsonata;
 use super::read::Node;
-use super::values::{Key, keys, list, typed};
+use super::rules::{RULES_MAX, condition, has_context, has_jsonata, stored};
+use super::values::{Key, keys, list, property, typed};
+use crate::expression::quoted;
 use serde_json::{Value, json};
 
 /// What functions may use in Node-RED and has no counterpart here.
 const MISSING: &[(&str, &str)] = &[
-    ("flow.", "the flow's context"),
-    ("global.", "the global context"),
-    ("context.", "the node's context"),
-    ("node.context(", "the node's context"),
+    ("node.context(", "the node's context otherwise than by `context`"),
     ("env.get", "environment variables"),
     ("RED.", "`RED`"),
     ("require(", "modules"),
@@ -42,12 +43,21 @@ const remove = (value, path) => {
 pub(crate) struct Code {
     pub source: String,
     pub outputs: usize,
+    /// What it keeps from run to run. Then it takes `{messages, values}` and gives `{sent, values}` by its only port: what was sent by
+    /// each output, and all values, each list in this order.
+    pub kept: Vec<Kept>,
 }
 
 impl Code {
+    /// Whether it has the helpers of JSONata.
+    pub fn has_jsonata(&self) -> bool {
+        self.source.contains(jsonata::HELPERS)
+    }
+
     /// As a definition. A single port would get a value every time, so that there are always two.
     pub fn definition(&self) -> Value {
-        let mut ports: Vec<Value> = (1..=self.outputs.max(1))
+        let outputs = if self.kept.is_empty() { self.outputs } else { 1 };
+        let mut ports: Vec<Value> = (1..=outputs.max(1))
             .map(|number| json!({"name": format!("out{number}"), "type": "any"}))
             .collect();
         if ports.len() == 1 {
@@ -68,22 +78,80 @@ fn module(before: &str, call: &str, outputs: usize) -> Code {
         "{before}
 export default async ({{ input, log }}) => {{
   const messages = Array.isArray(input) ? input : input == null ? [] : [input];
-  const ports = Array.from({{ length: {outputs} }}, () => []);
-  const send = (sent) => {{
-    (Array.isArray(sent) ? sent : [sent]).forEach((given, port) => {{
-      for (const msg of Array.isArray(given) ? given : [given]) if (msg != null) ports[port]?.push(msg);
-    }});
-  }};
-  {call}
+{sends}  {call}
   const leaves = {{}};
   ports.forEach((sent, port) => {{
     if (sent.length > 0) leaves[`out${{port + 1}}`] = sent.length === 1 ? sent[0] : sent;
   }});
   return leaves;
 }};
-"
+",
+        sends = sends(outputs)
     );
-    Code { source, outputs }
+    Code {
+        source,
+        outputs,
+        kept: Vec::new(),
+    }
+}
+
+/// What puts messages into `ports`.
+fn sends(outputs: usize) -> String {
+    format!(
+        "  const ports = Array.from({{ length: {outputs} }}, () => []);
+  const send = (sent) => {{
+    (Array.isArray(sent) ? sent : [sent]).forEach((given, port) => {{
+      for (const msg of Array.isArray(given) ? given : [given]) if (msg != null) ports[port]?.push(msg);
+    }});
+  }};
+"
+    )
+}
+
+/// The same where values are kept in contexts.
+fn keeping(before: &str, call: &str, outputs: usize, kept: Vec<Kept>) -> Code {
+    if kept.is_empty() {
+        return module(before, call, outputs);
+    }
+    let keys: Vec<Value> = kept.iter().map(|kept| kept.key().into()).collect();
+    let source = format!(
+        "{before}{stores}const keys = {keys};
+export default async ({{ input, log }}) => {{
+  const messages = Array.isArray(input.messages) ? input.messages : input.messages == null ? [] : [input.messages];
+  values.clear();
+  keys.forEach((key, place) => {{
+    if (input.values[place] != null) values.set(key, input.values[place]);
+  }});
+{sends}  {call}
+  return {{ out1: {{ sent: ports, values: keys.map((key) => values.get(key) ?? null) }} }};
+}};
+",
+        stores = context::STORES,
+        keys = Value::from(keys),
+        sends = sends(outputs)
+    );
+    Code {
+        source,
+        outputs,
+        kept,
+    }
+}
+
+/// A module that sends what a list has for each output.
+pub(crate) fn sender(outputs: usize) -> Code {
+    let source = "export default ({ input }) => {
+  const leaves = {};
+  input.forEach((sent, port) => {
+    if (sent.length > 0) leaves[`out${port + 1}`] = sent.length === 1 ? sent[0] : sent;
+  });
+  return leaves;
+};
+";
+    Code {
+        source: source.to_owned(),
+        outputs,
+        kept: Vec::new(),
+    }
 }
 
 /// A function node.
@@ -103,6 +171,7 @@ pub(crate) fn function(node: &Node) -> Result<Code, String> {
     if other.lines().any(is_code) {
         return Err("it has code that Node-RED executes when a flow starts or stops".to_owned());
     }
+    let kept = context::kept(code, &node.path)?;
     let name = Value::from(node.name.as_str());
     let given = match code.contains(CLONE) {
         true => {
@@ -119,7 +188,7 @@ pub(crate) fn function(node: &Node) -> Result<Code, String> {
   }};
   for (const msg of messages) send(await user(msg, node));"
     );
-    Ok(module(&before, &call, outputs.max(1)))
+    Ok(keeping(&before, &call, outputs.max(1), kept))
 }
 
 /// Whether code has a name that is not the end of a longer one.
@@ -131,8 +200,17 @@ fn uses(code: &str, name: &str) -> bool {
 
 /// Code for each message, which it may change or replace.
 fn each(before: &str, body: &str) -> Code {
+    each_keeping(before, body, Vec::new())
+}
+
+fn each_keeping(before: &str, body: &str, kept: Vec<Kept>) -> Code {
     let handle = format!("{before}const handle = (msg) => {{\n{body}\n  return msg;\n}};\n");
-    module(&handle, "for (const msg of messages) send([handle(msg)]);", 1)
+    keeping(
+        &handle,
+        "for (const msg of messages) send([handle(msg)]);",
+        1,
+        kept,
+    )
 }
 
 /// A change node: its rules in their order.
@@ -141,8 +219,76 @@ pub(crate) fn change(node: &Node) -> Result<Code, String> {
     if rules.len() > 200 {
         return Err("it has more than 200 rules".to_owned());
     }
+    let has = |wanted: &[&str]| {
+        let kind_of = |rule: &Value, field: &str| {
+            rule.get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut kinds = rules
+            .iter()
+            .flat_map(|rule| ["pt", "tot", "fromt"].map(|field| kind_of(rule, field)));
+        kinds.any(|kind| wanted.contains(&kind.as_str()))
+    };
+    let helpers = if has(&["jsonata"]) { jsonata::HELPERS } else { "" };
     let written: Result<Vec<String>, String> = rules.iter().map(rule).collect();
-    Ok(each(&[PATHS, CHANGES].concat(), &written?.join("\n")))
+    let written = written?.join("\n");
+    let kept = match has(&["flow", "global"]) {
+        true => context::kept(&written, &node.path)?,
+        false => Vec::new(),
+    };
+    Ok(each_keeping(&[PATHS, CHANGES, helpers].concat(), &written, kept))
+}
+
+/// A switch node that compares by JSONata or with what is kept in contexts: what leaves by which output.
+pub(crate) fn switch(node: &Node) -> Result<Code, String> {
+    let name = node.text("property");
+    let value = match node.text("propertyType") {
+        "jsonata" => jsonata::javascript(name)?,
+        "msg" | "" => property(name).ok_or("it compares what is no property of the message")?,
+        scope @ ("flow" | "global") => stored(scope, name),
+        _ => return Err("it compares what is no property of the message".to_owned()),
+    };
+    let rules = node.list("rules");
+    if rules.len() > RULES_MAX {
+        return Err(format!("it has more than {RULES_MAX} rules"));
+    }
+    let mut tests = Vec::new();
+    for rule in rules {
+        let kind = rule.get("t").and_then(Value::as_str).unwrap_or_default();
+        let test = match kind {
+            "else" => "none".to_owned(),
+            kind => condition(rule, kind, "value")?,
+        };
+        if test.contains("$vars.") {
+            return Err("a rule reads an environment variable".to_owned());
+        }
+        tests.push(format!("() => {test}"));
+    }
+    let checks_all = node.fields.get("checkall").is_none() || node.flag("checkall");
+    let call = format!(
+        "for (const msg of messages) {{
+    const $input = msg;
+    const value = {value};
+    let none = true;
+    const sent = [];
+    for (const test of [{tests}]) {{
+      const holds = test();
+      sent.push(holds ? msg : null);
+      if (holds) none = false;
+      if (holds && !{checks_all}) break;
+    }}
+    send(sent);
+  }}",
+        tests = tests.join(", ")
+    );
+    let kept = match has_context(node) {
+        true => context::kept(&call, &node.path)?,
+        false => Vec::new(),
+    };
+    let helpers = if has_jsonata(node) { jsonata::HELPERS } else { "" };
+    Ok(keeping(helpers, &call, tests.len().max(1), kept))
 }
 
 fn rule(rule: &Value) -> Result<String, String> {
@@ -154,6 +300,20 @@ fn rule(rule: &Value) -> Result<String, String> {
         }
     };
     let value = |name: &str, kind: &str| constant(rule.get(name).unwrap_or(&Value::Null), kind);
+    if let scope @ ("flow" | "global") = text("pt") {
+        let name = quoted(text("p"));
+        return match text("t") {
+            "set" => Ok(format!(
+                "  {scope}.set({name}, copy({}));",
+                value("to", text("tot"))?
+            )),
+            "delete" => Ok(format!("  {scope}.set({name}, undefined);")),
+            other => Err(format!(
+                "a rule `{other}` is about `{}` of the type `{scope}`",
+                text("p")
+            )),
+        };
+    }
     let target = path("p", text("pt"))?;
     Ok(match text("t") {
         "set" => format!("  put(msg, {target}, copy({}));", value("to", text("tot"))?),
@@ -182,6 +342,8 @@ fn constant(value: &Value, kind: &str) -> Result<String, String> {
             None => Err("a rule reads a property whose name is computed".to_owned()),
         },
         "env" => Err("a rule reads an environment variable".to_owned()),
+        "jsonata" => jsonata::javascript(value.as_str().unwrap_or_default()),
+        scope @ ("flow" | "global") => Ok(stored(scope, value.as_str().unwrap_or_default())),
         kind => typed(value, kind),
     }
 }

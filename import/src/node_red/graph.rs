@@ -10,6 +10,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Nodes that can't fail, or whose failures have nothing to do with a message.
 const QUIET: &[&str] = &["OnManual", "OnSchedule", "OnWebhook", "NoOp", "Merge", "Log"];
 
+/// Nodes that one becomes at most: each but the last has its number behind its name.
+const STEPS_MAX: usize = 15;
+/// Nodes with JSONata in a flow.
+const JSONATA_MAX: usize = 200;
+
 /// Where a node of the flow is in the pattern.
 struct Place {
     first: String,
@@ -26,6 +31,7 @@ pub(crate) fn draw(flow: &Flow, report: &mut Report) -> Drawn {
     };
     let mut places = Vec::with_capacity(flow.nodes.len());
     let mut names = Names::default();
+    let mut jsonata = 0;
     let senders: HashSet<usize> = flow.wires.iter().map(|wire| wire.source).collect();
     let receivers: HashSet<usize> = flow.wires.iter().map(|wire| wire.target).collect();
     for (number, node) in flow.nodes.iter().enumerate() {
@@ -44,13 +50,26 @@ pub(crate) fn draw(flow: &Flow, report: &mut Report) -> Drawn {
             ..node.clone()
         };
         let begins = senders.contains(&number) && !receivers.contains(&number);
-        let made = translate(&named, begins);
+        let made = bounded(translate(&named, begins), &mut jsonata);
         places.push(Some(place(&named, made, &mut drawn, report)));
     }
     wires(flow, &places, &mut drawn);
     catches(flow, &places, &mut drawn);
     join(&mut drawn, report);
     drawn
+}
+
+/// A stub instead of one node too many whose code has the helpers of JSONata, which are far larger than the node.
+fn bounded(made: Made, jsonata: &mut usize) -> Made {
+    let has_jsonata = |step: &Step| matches!(step, Step::Code(code) if code.has_jsonata());
+    if !made.steps.iter().any(has_jsonata) {
+        return made;
+    }
+    *jsonata += 1;
+    match *jsonata > JSONATA_MAX {
+        true => Made::stub(format!("more than {JSONATA_MAX} nodes of the flow have JSONata")),
+        false => made,
+    }
 }
 
 /// Names that nodes have, and how often each was asked for.
@@ -69,7 +88,8 @@ fn unused(names: &mut Names, name: &str) -> String {
             1 => name.to_owned(),
             number => format!("{name} [{number}]"),
         };
-        let all = [free.clone(), format!("{free} (1)"), format!("{free} (2)")];
+        let mut all: Vec<String> = (1..=STEPS_MAX).map(|step| format!("{free} ({step})")).collect();
+        all.push(free.clone());
         if !all.iter().any(|one| names.taken.contains(one)) {
             names.taken.extend(all);
             return free;
@@ -96,6 +116,8 @@ fn place(node: &Node, made: Made, drawn: &mut Drawn, report: &mut Report) -> Pla
     let count = made.steps.len().max(1);
     let mut ids: Vec<String> = Vec::new();
     let mut steps = made.steps.into_iter();
+    // By which the step before gives what it has.
+    let mut port = None;
     for number in 1..=count {
         let (kind, parameters, each) = match steps.next() {
             Some(Step::Standard(kind, parameters, each)) => (Kind::Standard(kind), parameters, each),
@@ -120,8 +142,9 @@ fn place(node: &Node, made: Made, drawn: &mut Drawn, report: &mut Report) -> Pla
             format!("{owner}.{number}")
         };
         if let Some(before) = ids.last() {
-            drawn.edges.push(edge(before, None, &id));
+            drawn.edges.push(edge(before, port, &id));
         }
+        port = matches!(kind, Kind::Own(_)).then_some("out1");
         drawn.nodes.push(DrawnNode {
             id: id.clone(),
             owner: owner.clone(),
@@ -132,7 +155,7 @@ fn place(node: &Node, made: Made, drawn: &mut Drawn, report: &mut Report) -> Pla
                 format!("{} ({number})", node.name)
             },
             parameters,
-            each,
+            each: each.then_some(true),
             once: false,
             always: false,
             on_error: None,

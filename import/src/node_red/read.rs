@@ -1,6 +1,7 @@
 //! Reads Node-RED's form: a list of nodes in tabs. Subflows take the place of their instances, and tabs that links join are
 //! one flow. What is not as expected is left out and said.
 
+use super::calls;
 use crate::read::Refused;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -66,6 +67,8 @@ pub(crate) struct Wire {
 /// Kinds of what becomes of a subflow's instance: its input, and each of its outputs.
 pub(crate) const SUBFLOW_IN: &str = "subflow in";
 pub(crate) const SUBFLOW_OUT: &str = "subflow out";
+/// The kind of a link's end, and of calls that lead to what they call.
+pub(crate) const LINK_IN: &str = "link in";
 
 impl Node {
     /// A field that is text; empty if it is none.
@@ -152,6 +155,7 @@ pub fn find_within(value: &Value, default_name: &str, bytes_max: usize) -> Resul
         reading.place(top, number)?;
     }
     reading.links()?;
+    reading.calls()?;
     let names: Vec<String> = tops
         .iter()
         .map(|top| {
@@ -451,6 +455,54 @@ impl<'f> Reading<'f> {
             ))),
             false => Ok(()),
         }
+    }
+
+    /// What links call takes the places of the calls.
+    fn calls(&mut self) -> Result<(), Refused> {
+        let found = self.nodes.iter().enumerate().filter_map(|(caller, node)| {
+            if node.kind != "link call" || node.text("linkType") == "dynamic" {
+                return None;
+            }
+            let id = node.list("links").first()?.as_str()?;
+            let target = *self.places.get(&format!("{}{id}", node.within))?;
+            (self.nodes.get(target)?.kind == LINK_IN).then_some((caller, target))
+        });
+        let found: Vec<(usize, usize)> = found.collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let is_end = |node: &Node| node.kind == "link out" && node.text("mode") == "return";
+        let ends: Vec<bool> = self.nodes.iter().map(is_end).collect();
+        let wires = self
+            .wires
+            .iter()
+            .map(|wire| (wire.source, wire.output, wire.target));
+        let resolved = calls::resolve(wires.collect(), &found, &ends, (NODES_MAX, WIRES_MAX));
+        let resolved = resolved.ok_or_else(|| {
+            let message = "there are too many nodes, wires or different links once what is called takes the place of the calls";
+            Refused(message.to_owned())
+        })?;
+        for copied in resolved.copies {
+            let (Some(node), Some(tab)) = (self.nodes.get(copied).cloned(), self.tabs.get(copied).copied())
+            else {
+                continue;
+            };
+            self.charge(Value::Object(node.fields.clone()).to_string().len())?;
+            self.nodes.push(node);
+            self.tabs.push(tab);
+        }
+        let wire = |(source, output, target)| Wire {
+            source,
+            output,
+            target,
+        };
+        self.wires = resolved.wires.into_iter().map(wire).collect();
+        for joined in resolved.joined {
+            if let Some(node) = self.nodes.get_mut(joined) {
+                node.kind = LINK_IN.to_owned();
+            }
+        }
+        Ok(())
     }
 
     /// The flows: tabs between which no wire leads.

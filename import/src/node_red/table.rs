@@ -2,7 +2,8 @@
 //! messages where several come in a row.
 
 use super::code::{self, Code};
-use super::read::{Node, SUBFLOW_IN, SUBFLOW_OUT};
+use super::read::{LINK_IN, Node, SUBFLOW_IN, SUBFLOW_OUT};
+use super::rules::{RULES_MAX, condition, is_code};
 use super::values::{headers, property, template, typed};
 use crate::expression::quoted;
 use serde_json::{Map, Value, json};
@@ -48,7 +49,58 @@ impl Made {
         }
     }
 
-    fn stub(why: impl Into<String>) -> Made {
+    /// Code, between what reads and what writes the values that it keeps. Each step has the node's name and its number.
+    fn keeping(node: &Node, code: Code) -> Made {
+        if code.kept.is_empty() {
+            return Made::code(code);
+        }
+        let step = |number: usize| format!("$({})", quoted(&format!("{} ({number})", node.name)));
+        let (kept, outputs) = (code.kept.clone(), code.outputs);
+        let mut made = Made::default().then("NoOp", json!({}), false);
+        for one in &kept {
+            made = made.then("KeyValue", one.get(&node.path), false);
+        }
+        let values: Vec<String> = (0..kept.len()).map(|place| step(place + 2)).collect();
+        let given = format!("({{ messages: {}, values: [{}] }})", step(1), values.join(", "));
+        made = made.then("Transform", json!({"value": expression(&given)}), false);
+        made.steps.push(Step::Code(code));
+        let done = step(made.steps.len());
+        for (place, one) in kept.iter().enumerate().filter(|(_, one)| one.is_set) {
+            let value = expression(&format!("{done}.values[{place}]"));
+            made = made.then(
+                "KeyValue",
+                one.set(&node.path, value.as_str().unwrap_or_default()),
+                false,
+            );
+        }
+        made = made.then(
+            "Transform",
+            json!({"value": expression(&format!("{done}.sent"))}),
+            false,
+        );
+        made.steps.push(Step::Code(code::sender(outputs)));
+        made.outputs = (1..=outputs).map(|number| format!("out{number}")).collect();
+        made.differs(
+            "context",
+            "values of contexts are kept by KeyValue from run to run: a flow's are the pattern's, global ones the workspace's. Two runs at the same time may overwrite each other's, and what is changed without `set` is not kept",
+        )
+    }
+
+    /// Code that may have JSONata in it.
+    fn of_jsonata(node: &Node, code: Code) -> Made {
+        let has_jsonata = code.has_jsonata();
+        let made = Made::keeping(node, code);
+        match has_jsonata {
+            true => made.differs(
+                "jsonata",
+                "its JSONata is executed as JavaScript: what fails does so with another message",
+            ),
+            false => made,
+        }
+    }
+
+    /// A node that fails.
+    pub fn stub(why: impl Into<String>) -> Made {
         Made {
             stub: Some(why.into()),
             ..Made::default()
@@ -86,12 +138,13 @@ pub(crate) fn translate(node: &Node, begins: bool) -> Made {
         "http request" => http_request(node),
         "debug" => debug(node),
         "function" => code::function(node).map(|code| {
-            Made::code(code).differs(
+            Made::keeping(node, code).differs(
                 "javascript",
-                "code is executed as a strict module: names must be declared, and timers and context are not there",
+                "code is executed as a strict module: names must be declared, and timers are not there",
             )
         }),
-        "change" => code::change(node).map(Made::code),
+        "change" => code::change(node).map(|code| Made::of_jsonata(node, code)),
+        "switch" if is_code(node) => code::switch(node).map(|code| Made::of_jsonata(node, code)),
         "switch" => switch(node),
         "template" => template_node(node),
         "delay" => delay(node),
@@ -111,9 +164,12 @@ pub(crate) fn translate(node: &Node, begins: bool) -> Made {
             json!({"value": "{{ ({ error: { message: $input?.error?.message, code: $input?.error?.code, source: { id: $input?.error?.nodeId } } }) }}"}),
         )
         .differs("catch", "the message has only `error`: what else it had before it failed is not there")),
-        "link in" | SUBFLOW_IN | SUBFLOW_OUT => Ok(Made::each("NoOp", json!({}))),
+        LINK_IN | SUBFLOW_IN | SUBFLOW_OUT => Ok(Made::each("NoOp", json!({}))),
         "link out" if node.text("mode") != "return" => Ok(Made::each("NoOp", json!({}))),
-        "link out" | "link call" => Err("calls by links are not there: use a link, or a subflow".to_owned()),
+        "link out" => Ok(Made::each("NoOp", json!({})).differs("call", "messages end here: no call leads back")),
+        "link call" => Err(
+            "it calls a link that messages choose, that is not in the file, or that calls this one again".to_owned(),
+        ),
         kind if kind.starts_with("subflow:") => {
             Err("its subflow is not in the file, or is nested too deeply".to_owned())
         }
@@ -450,7 +506,7 @@ fn switch(node: &Node) -> Result<Made, String> {
     let rules = node.list("rules");
     let checks_all = node.fields.get("checkall").is_none() || node.flag("checkall");
     let (mut cases, mut outputs) = (Vec::new(), Vec::new());
-    for (number, rule) in rules.iter().take(100).enumerate() {
+    for (number, rule) in rules.iter().take(RULES_MAX).enumerate() {
         let kind = rule.get("t").and_then(Value::as_str).unwrap_or_default();
         if kind == "else" {
             outputs.push("default".to_owned());
@@ -475,68 +531,6 @@ fn switch(node: &Node) -> Result<Made, String> {
             "“otherwise” is looked at after all rules, wherever it stands",
         ),
     })
-}
-
-/// A rule of a switch as a condition. Sides are compared as loosely as Node-RED does.
-fn condition(rule: &Value, kind: &str, value: &str) -> Result<String, String> {
-    let side = |name: &str, kind: &str| {
-        let kind = rule.get(kind).and_then(Value::as_str).unwrap_or("str");
-        typed(rule.get(name).unwrap_or(&Value::Null), kind)
-    };
-    let compared =
-        |operator: &str| -> Result<String, String> { Ok(format!("{value} {operator} {}", side("v", "vt")?)) };
-    match kind {
-        "eq" => compared("=="),
-        "neq" => compared("!="),
-        "lt" => compared("<"),
-        "lte" => compared("<="),
-        "gt" => compared(">"),
-        "gte" => compared(">="),
-        "btwn" => {
-            let (one, other) = (side("v", "vt")?, side("v2", "v2t")?);
-            Ok(format!(
-                "({value} >= {one} && {value} <= {other}) || ({value} <= {one} && {value} >= {other})"
-            ))
-        }
-        "cont" => Ok(format!("String({value}).includes({})", side("v", "vt")?)),
-        "regex" => {
-            let flags = if rule.get("case") == Some(&Value::Bool(true)) {
-                "i"
-            } else {
-                ""
-            };
-            Ok(format!(
-                "new RegExp({}, \"{flags}\").test(String({value}))",
-                side("v", "vt")?
-            ))
-        }
-        "true" => Ok(format!("{value} === true")),
-        "false" => Ok(format!("{value} === false")),
-        "null" => Ok(format!("{value} == null")),
-        "nnull" => Ok(format!("{value} != null")),
-        "empty" => Ok(format!(
-            "{value} != null && (typeof {value} === \"string\" || Array.isArray({value}) ? {value}.length === 0 : typeof {value} === \"object\" && Object.keys({value}).length === 0)"
-        )),
-        "nempty" => Ok(format!(
-            "{value} != null && (typeof {value} === \"string\" || Array.isArray({value}) ? {value}.length !== 0 : typeof {value} === \"object\" && Object.keys({value}).length !== 0)"
-        )),
-        "hask" => Ok(format!(
-            "typeof {value} === \"object\" && Object.keys({value} ?? {{}}).includes({})",
-            side("v", "vt")?
-        )),
-        "istype" => match rule.get("v").and_then(Value::as_str).unwrap_or_default() {
-            "array" => Ok(format!("Array.isArray({value})")),
-            "null" => Ok(format!("{value} === null")),
-            "object" => Ok(format!(
-                "typeof {value} === \"object\" && {value} !== null && !Array.isArray({value})"
-            )),
-            name @ ("string" | "number" | "boolean" | "undefined") => {
-                Ok(format!("typeof {value} === \"{name}\""))
-            }
-            other => Err(format!("it asks for the type `{other}`")),
-        },
-        other => Err(format!("it has a rule `{other}`")),
-    }
 }
 
 fn template_node(node: &Node) -> Result<Made, String> {

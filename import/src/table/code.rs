@@ -38,7 +38,7 @@ const MISSING: &[&str] = &[
 const AROUND: &str = "const wrap = (value) => (Array.isArray(value) ? value : value == null ? [] : [value]).map((json) => ({ json }));
 const unwrap = (result) => {
   const one = (item) => (item && typeof item === \"object\" && \"json\" in item ? item.json : item);
-  return Array.isArray(result) ? result.map(one) : one(result);
+  return Array.isArray(result) ? result.map(one) : result == null ? [] : one(result);
 };
 const node = (items) => ({
   all: () => items,
@@ -50,6 +50,65 @@ const node = (items) => ({
   json: items[0]?.json,
 });
 ";
+
+/// What is no name that code can declare, and what the module around it has.
+const TAKEN: &[&str] = &[
+    "arguments",
+    "async",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "eval",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "node",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "unwrap",
+    "user",
+    "var",
+    "void",
+    "while",
+    "with",
+    "wrap",
+    "yield",
+];
+/// Names that are declared for code which doesn't.
+const UNDECLARED_MAX: usize = 50;
 
 /// How the user's code is called.
 enum Called {
@@ -113,7 +172,7 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
     translation
         .differs(
             "javascript",
-            "code is executed as a strict module: names must be declared, and libraries can't be loaded",
+            "code is executed as a strict module, and libraries can't be loaded",
         )
         .differs_if(
             code.contains(".item"),
@@ -122,7 +181,34 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
         )
 }
 
+/// Declares what code assigns to, since n8n takes names that are not declared. What is declared within the code is another name.
+fn declared(code: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for line in code.lines().map(str::trim_start) {
+        let inner = line
+            .strip_prefix("for")
+            .and_then(|rest| rest.trim_start().strip_prefix('('));
+        let text = inner.unwrap_or(line).trim_start();
+        let end = text
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(text.len());
+        let (name, behind) = text.split_at(end);
+        let behind = behind.trim_start();
+        let is_set = behind.starts_with('=') && !behind.starts_with("==") && !behind.starts_with("=>");
+        let is_each = inner.is_some() && (behind.starts_with("of ") || behind.starts_with("in "));
+        let is_name = name.starts_with(|c: char| !c.is_ascii_digit()) && !TAKEN.contains(&name);
+        if (is_set || is_each) && is_name && !names.contains(&name) && names.len() < UNDECLARED_MAX {
+            names.push(name);
+        }
+    }
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("let {};\n", names.join(", ")),
+    }
+}
+
 fn module(code: &str, called: &Called) -> String {
+    let names = declared(code);
     let (parameters, call) = match called {
         Called::Once => (
             "items, $input, $json, item, $, $node",
@@ -138,7 +224,7 @@ fn module(code: &str, called: &Called) -> String {
         ),
     };
     format!(
-        "{AROUND}async function user({parameters}) {{\n{code}\n}}\n\n\
+        "{AROUND}{names}async function user({parameters}) {{\n{code}\n}}\n\n\
         export default async ({{ input: value, params }}) => {{\n  \
         const items = wrap(value);\n  \
         const input = node(items);\n  \

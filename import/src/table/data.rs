@@ -9,7 +9,11 @@ pub(super) fn set(scene: &Scene<'_>) -> Translation {
     if node.choice(&["mode"], "manual") == "raw" {
         return raw(scene);
     }
-    let (fields, converts) = match node.version {
+    let Fields {
+        fields,
+        types,
+        converts,
+    } = match node.version {
         version if version >= 3.3 => assignments(scene, node.list(&["assignments", "assignments"])),
         version if version >= 3.0 => assignments(scene, node.list(&["fields", "values"])),
         _ => old(scene),
@@ -19,28 +23,106 @@ pub(super) fn set(scene: &Scene<'_>) -> Translation {
         version if version < 3.3 => node.choice(&["include"], "all") != "none",
         _ => node.flag(&["includeOtherFields"], false),
     };
-    let some = matches!(node.text(&["include"]), "selected" | "except");
+    let dots = !node.flag(&["options", "dotNotation"], true) && fields.keys().any(|name| name.contains('.'));
+    let kept = match keep {
+        true => kept(scene, &fields),
+        false => Kept::All,
+    };
     let computed = fields.keys().any(|name| name.contains("{{"));
     if computed {
         return Translation::stub("names of fields are computed");
     }
-    Translation::each("SetFields", json!({"fields": fields, "keepInput": keep}))
+    let mut parameters = json!({"fields": fields, "keepInput": keep});
+    if !types.is_empty() {
+        parameters["types"] = Value::Object(types);
+    }
+    let translation = Translation::each("SetFields", parameters);
+    let (translation, some) = match kept {
+        Kept::All => (translation, false),
+        Kept::Some(value) => (
+            translation.then("Transform", json!({"value": value}), true),
+            false,
+        ),
+        Kept::Unknown => (translation, true),
+    };
+    translation
         .differs_if(
-            some && keep,
+            some,
             "include",
             "all fields of the input are kept, not only some of them",
         )
         .differs_if(
+            dots,
+            "dots",
+            "a name with a dot is a path here, although n8n was told to take it as it is",
+        )
+        .differs_if(
             converts,
             "types",
-            "a computed value keeps its own type; n8n converts it to the type that is chosen",
+            "a computed value may get another type or text than n8n converts it to",
         )
 }
 
+/// Fields to set, and what of their values is converted.
+#[derive(Default)]
+struct Fields {
+    fields: Map<String, Value>,
+    types: Map<String, Value>,
+    /// Whether n8n converts some in a way that is not known.
+    converts: bool,
+}
+
+/// What gives a time, which n8n writes in a way of its own.
+const TIMES: &[&str] = &[
+    "$now",
+    "$today",
+    "DateTime",
+    "Date(",
+    ".toDateTime",
+    ".plus(",
+    ".minus(",
+];
+
+/// Which fields of the input remain beside those that are set.
+enum Kept {
+    All,
+    /// What this expression makes of the object that has all of them.
+    Some(String),
+    /// They are computed, or within others.
+    Unknown,
+}
+
+fn kept(scene: &Scene<'_>, set: &Map<String, Value>) -> Kept {
+    let (is_listed, list) = match scene.node.text(&["include"]) {
+        "selected" => (true, scene.node.text(&["includeFields"])),
+        "except" => (false, scene.node.text(&["excludeFields"])),
+        _ => return Kept::All,
+    };
+    if list.starts_with('=') || list.contains(['.', '[', '"', '\\', '{', '}']) {
+        return Kept::Unknown;
+    }
+    let listed = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let own: Vec<&str> = set
+        .keys()
+        .map(|name| name.split(['.', '[']).next().unwrap_or(name))
+        .collect();
+    let names: Vec<&str> = match is_listed {
+        true => listed.chain(own).collect(),
+        false => listed.filter(|name| !own.contains(name)).collect(),
+    };
+    let is_kept = if is_listed { "" } else { "!" };
+    let names = Value::from(names);
+    Kept::Some(format!(
+        "{{{{ Object.fromEntries(Object.entries($json).filter(([name]) => {is_kept}{names}.includes(name))) }}}}"
+    ))
+}
+
 /// `[{name, type, value}]`; the versions 3.0 to 3.2 have the value under the name of its type.
-fn assignments(scene: &Scene<'_>, given: &[Value]) -> (Map<String, Value>, bool) {
-    let mut fields = Map::new();
-    let mut converts = false;
+fn assignments(scene: &Scene<'_>, given: &[Value]) -> Fields {
+    let mut read = Fields::default();
+    // Before, null was none; and what can't be converted stays as it is where that is chosen.
+    let is_known =
+        scene.node.version >= 3.2 && !scene.node.flag(&["options", "ignoreConversionErrors"], false);
     for assignment in given {
         let text = |name: &str| assignment.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = match text("type") {
@@ -50,22 +132,23 @@ fn assignments(scene: &Scene<'_>, given: &[Value]) -> (Map<String, Value>, bool)
         let named = assignment
             .get(format!("{kind}Value"))
             .or_else(|| assignment.get("value"));
+        let mut converts = false;
         let value = converted(scene, kind, named.unwrap_or(&Value::Null), &mut converts);
-        fields.insert(
-            scene
-                .value(&text("name").into())
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-            value,
-        );
+        let name = scene.value(&text("name").into());
+        let name = name.as_str().unwrap_or_default().to_owned();
+        if converts && is_known && matches!(kind, "string" | "number" | "boolean" | "array") {
+            read.types.insert(name.clone(), kind.into());
+            let source = named.and_then(Value::as_str).unwrap_or_default();
+            converts = kind == "string" && TIMES.iter().any(|time| source.contains(time));
+        }
+        read.converts |= converts;
+        read.fields.insert(name, value);
     }
-    (fields, converts)
+    read
 }
 
-fn old(scene: &Scene<'_>) -> (Map<String, Value>, bool) {
-    let mut fields = Map::new();
-    let mut converts = false;
+fn old(scene: &Scene<'_>) -> Fields {
+    let mut read = Fields::default();
     let values = scene.node.parameter(&["values"]).as_object();
     for (kind, list) in values.into_iter().flatten() {
         for field in list.as_array().into_iter().flatten() {
@@ -73,15 +156,17 @@ fn old(scene: &Scene<'_>) -> (Map<String, Value>, bool) {
                 .get("name")
                 .and_then(Value::as_str)
                 .unwrap_or("propertyName");
+            let mut converts = false;
             let value = field.get("value").unwrap_or(&Value::Null);
             let value = converted(scene, kind, value, &mut converts);
-            fields.insert(
-                scene.value(&name.into()).as_str().unwrap_or_default().to_owned(),
-                value,
-            );
+            // What is text there keeps its own type.
+            read.converts |= converts && kind != "string";
+            let name = scene.value(&name.into());
+            read.fields
+                .insert(name.as_str().unwrap_or_default().to_owned(), value);
         }
     }
-    (fields, converts)
+    read
 }
 
 /// A value in the type that n8n gives it.

@@ -81,14 +81,71 @@ pub(super) fn spreadsheet(scene: &Scene<'_>) -> Translation {
         ("csv", true) => table(scene),
         ("csv", false) => rows_of_table(scene),
         ("xlsx", false) => rows_of_workbook(scene),
-        ("autodetect", false) => rows_of_workbook(scene).differs(
-            "format",
-            "the file is read as a workbook (.xlsx): for CSV, use ConvertFile",
-        ),
+        ("autodetect", false) => rows_of_any(scene),
         (other, _) => Translation::stub(format!(
             "spreadsheets of the kind `{other}` are neither read nor written"
         )),
     }
+}
+
+/// Pictures: their size, or another one.
+pub(super) fn picture(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    match node.choice(&["operation"], "border") {
+        "information" => Translation::each("Image", json!({"value": item(scene)}))
+            .differs("files", FILES)
+            .differs(
+                "information",
+                "there is `{format, type, width, height}` and of a JPEG `orientation`, and nothing else of what n8n tells",
+            ),
+        "resize" => resized(scene),
+        other => Translation::stub(format!(
+            "heddle resizes pictures and converts them; it has nothing like `{other}`"
+        )),
+    }
+}
+
+fn resized(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let wanted = node.choice(&["resizeOption"], "maximumArea");
+    let (fit, only_larger) = match wanted {
+        "ignoreAspectRatio" => ("fill", false),
+        "maximumArea" => ("inside", false),
+        "onlyIfLarger" => ("inside", true),
+        other => return Translation::stub(format!("pictures are not resized as `{other}`")),
+    };
+    let mut parameters = json!({"operation": "convert", "value": item(scene), "fit": fit});
+    for side in ["width", "height"] {
+        parameters[side] = match node.parameter(&[side]) {
+            Value::Null => json!(500),
+            _ => scene.of(&[side]),
+        };
+    }
+    if only_larger {
+        parameters["withoutEnlargement"] = true.into();
+    }
+    match node.text(&["options", "format"]) {
+        "" => {}
+        format @ ("png" | "jpeg" | "webp") => parameters["format"] = format.into(),
+        other => return Translation::stub(format!("pictures of the kind `{other}` are not written")),
+    }
+    if let Some(quality @ 1..=100) = node.parameter(&["options", "quality"]).as_u64() {
+        parameters["quality"] = quality.into();
+    }
+    if let Some(name) = option(scene, "fileName") {
+        parameters["name"] = name;
+    }
+    Translation::each("Image", parameters)
+        .differs("files", FILES)
+        .differs(
+            "picture",
+            "the first frame becomes a PNG, JPEG or WebP without what else the file says of itself, and a photo is turned as it is to be shown",
+        )
+        .differs_if(
+            wanted == "maximumArea",
+            "area",
+            "it is as large as it can be within width and height; n8n gives it as many pixels as these multiplied",
+        )
 }
 
 /// Text with expressions in an option, unless it is missing or empty.
@@ -150,7 +207,6 @@ fn rows_of_workbook(scene: &Scene<'_>) -> Translation {
         parameters["sheet"] = sheet;
     }
     Translation::each("Xlsx", parameters)
-        .then("Flatten", json!({}), false)
         .differs("files", FILES)
         .differs_if(
             option(scene, "range").is_some(),
@@ -158,6 +214,24 @@ fn rows_of_workbook(scene: &Scene<'_>) -> Translation {
             "the whole sheet is read: leave out rows by `skip` and `limit`",
         )
         .differs("cells", "dates are ISO 8601 texts, and empty cells are null")
+}
+
+/// Of a workbook or of CSV, as the file's name or type tells.
+fn rows_of_any(scene: &Scene<'_>) -> Translation {
+    let mut parameters = json!({"value": item(scene), "header": has_header(scene)});
+    if let Some(sheet) = option(scene, "sheetName") {
+        parameters["sheet"] = sheet;
+    }
+    Translation::each("ConvertFile", parameters)
+        .differs("files", FILES)
+        .differs(
+            "format",
+            "the file's name or type must tell that it is a workbook (.xlsx) or CSV: set `from` where they don't",
+        )
+        .differs(
+            "cells",
+            "cells of CSV are text; of a workbook, dates are ISO 8601 texts, and empty cells are null",
+        )
 }
 
 fn pages(scene: &Scene<'_>) -> Translation {
@@ -192,7 +266,6 @@ fn rows_of_table(scene: &Scene<'_>) -> Translation {
         parameters["delimiter"] = delimiter;
     }
     Translation::each("ConvertFile", parameters)
-        .then("Flatten", json!({}), false)
         .differs("files", FILES)
         .differs("cells", "every cell is text, and the text is read as UTF-8")
 }

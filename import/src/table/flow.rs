@@ -64,14 +64,26 @@ pub(super) fn switch(scene: &Scene<'_>) -> Translation {
     with_remarks(translation, remarks)
 }
 
-/// A case for each output, and the ports by output. Nothing leaves through an output that no rule leads to.
+/// A case for each output, and the ports by output. Nothing leaves through an output that no rule leads to. What no rule takes may
+/// leave by a rule's output.
 fn cases(mut by_output: BTreeMap<usize, Vec<String>>, fallback: Option<usize>) -> (Vec<Value>, Vec<String>) {
     let last = by_output.keys().copied().chain(fallback).max().unwrap_or(0);
+    let others: Vec<String> = by_output
+        .iter()
+        .filter(|(output, _)| fallback != Some(**output))
+        .flat_map(|(_, rules)| rules.iter().cloned())
+        .collect();
     let (mut cases, mut ports) = (Vec::new(), Vec::new());
     for output in 0..=last {
         let name = format!("case{output}");
         match (by_output.remove(&output), fallback == Some(output)) {
-            (Some(rules), _) => {
+            (Some(mut rules), is_fallback) => {
+                if is_fallback {
+                    rules.push(match others.is_empty() {
+                        true => "true".to_owned(),
+                        false => format!("!({})", others.join(" || ")),
+                    });
+                }
                 let when = format!("{{{{ {} }}}}", rules.join(" || "));
                 cases.push(json!({"name": name, "when": when}));
                 ports.push(name);
@@ -170,37 +182,29 @@ pub(super) fn merge(scene: &Scene<'_>) -> Translation {
     }
 }
 
-/// The node that feeds an input, if its items are all that comes.
-fn before(scene: &Scene<'_>, input: usize) -> Option<String> {
-    let edges = scene.workflow.edges.iter();
-    let mut edges = edges.filter(|edge| edge.is_main && edge.target == scene.place && edge.input == input);
-    let edge = edges.next().filter(|_| edges.next().is_none())?;
-    let node = scene.workflow.nodes.get(edge.source)?;
-    let decides = matches!(node.kind.as_str(), "if" | "switch" | "filter" | "splitInBatches");
-    (!decides).then(|| format!("$({}).all()", Value::from(node.name.as_str())))
+/// Whether edges lead to both inputs.
+fn has_both(scene: &Scene<'_>) -> bool {
+    let mut edges = scene
+        .workflow
+        .edges
+        .iter()
+        .filter(|edge| edge.is_main && edge.target == scene.place);
+    edges.clone().any(|edge| edge.input == 0) && edges.any(|edge| edge.input == 1)
 }
 
-/// Waits for all inputs, and makes something of what two of them gave.
-fn of_both(scene: &Scene<'_>, make: impl FnOnce(String, String) -> String) -> Translation {
-    match (before(scene, 0), before(scene, 1)) {
-        (Some(left), Some(right)) => Translation::whole("Merge", json!({"mode": "append"}))
-            .then(
-                "Transform",
-                json!({"value": format!("{{{{ {} }}}}", make(left, right))}),
-                false,
-            )
-            .differs(
-                "inputs",
-                "what the nodes before gave is read from them, whichever way it came",
-            ),
-        _ => Translation::stub("one of its inputs comes from several nodes or from a branch"),
-    }
-}
+/// How fields of the same name are merged.
+const CLASH: &str = "of objects that are a field of both, the last one counts as a whole; n8n merges them";
 
 fn by_position(scene: &Scene<'_>) -> Translation {
-    of_both(scene, |left, right| {
-        format!("{left}.slice(0, {right}.length).map((left, index) => ({{ ...left, ...{right}[index] }}))")
-    })
+    let unpaired = scene.node.flag(&["options", "includeUnpaired"], false)
+        || scene.node.choice(&["join"], "inner") != "inner";
+    Translation::whole("Merge", json!({"mode": "zip"}))
+        .differs("clash", CLASH)
+        .differs_if(
+            unpaired,
+            "unpaired",
+            "items without a partner at their place are left out",
+        )
 }
 
 fn choose(scene: &Scene<'_>) -> Translation {
@@ -208,13 +212,22 @@ fn choose(scene: &Scene<'_>) -> Translation {
     let second = node.choice(&["output"], "input1") == "input2"
         || node.located("useDataOfInput") == 2
         || node.text(&["useDataOfInput"]) == "2";
-    of_both(scene, |left, right| if second { right } else { left })
+    let empty = node.choice(&["output"], "specifiedInput") == "empty";
+    if !has_both(scene) || empty {
+        return Translation::stub("nothing leads to one of its inputs, or it gives an empty item");
+    }
+    match second {
+        true => Translation::of_two("SecondInput", "{{ $input.b }}"),
+        false => Translation::of_two("FirstInput", "{{ $input.a }}"),
+    }
 }
 
 fn product(scene: &Scene<'_>) -> Translation {
-    of_both(scene, |left, right| {
-        format!("{left}.flatMap(left => {right}.map(right => ({{ ...left, ...right }})))")
-    })
+    if !has_both(scene) {
+        return Translation::stub("nothing leads to one of its inputs");
+    }
+    let all = "{{ $input.a.flatMap(left => $input.b.map(right => ({ ...left, ...right }))) }}";
+    Translation::of_two("AllCombinations", all).differs("clash", CLASH)
 }
 
 fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
@@ -250,17 +263,17 @@ fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
         "keepEverything" => "full",
         other => return Translation::stub(format!("Merge has no mode like `{other}`")),
     };
-    Translation::whole("Join", json!({"leftKey": left, "rightKey": right, "type": kind}))
-        .inputs(&["left", "right"])
-        .differs("lists", "both sides must be lists")
+    let translation = match kind {
+        "inner" => Translation::whole("Merge", json!({"mode": "join", "key": left, "rightKey": right})),
+        _ => Translation::whole("Join", json!({"leftKey": left, "rightKey": right, "type": kind}))
+            .inputs(&["left", "right"]),
+    };
+    translation.differs("clash", CLASH)
 }
 
 pub(super) fn batches(scene: &Scene<'_>) -> Translation {
     let size = loops::batch(scene.node);
-    let mut parameters = json!({"items": "{{ $input.all() }}"});
-    if size > 1 {
-        parameters["batchSize"] = size.into();
-    }
+    let parameters = json!({"batchSize": size});
     let mut edges = scene.workflow.edges.iter();
     let returns = edges
         .any(|edge| edge.is_main && edge.target == scene.place && scene.flow.leads(scene.place, edge.source));
@@ -276,10 +289,33 @@ pub(super) fn batches(scene: &Scene<'_>) -> Translation {
             "loop",
             "nothing comes back, so n8n would execute the first batch only; here all are",
         )
-        .differs(
+        .differs_if(
+            returns && may_give_nothing(scene),
             "loop",
-            "`done` has what came back of each round in a list, once all rounds have ended",
+            "a round from which nothing comes back is followed by the next one; n8n's loop ends there",
         )
+        .differs_if(
+            scene.node.flag(&["options", "reset"], false),
+            "reset",
+            "it never begins anew with what has come back",
+        )
+}
+
+/// Whether a round may end without an item.
+fn may_give_nothing(scene: &Scene<'_>) -> bool {
+    let is_inside = |place: usize| {
+        place != scene.place && scene.flow.leads(scene.place, place) && scene.flow.leads(place, scene.place)
+    };
+    let mut edges = scene
+        .workflow
+        .edges
+        .iter()
+        .filter(|edge| edge.is_main && is_inside(edge.source));
+    edges.any(|edge| {
+        let node = scene.workflow.nodes.get(edge.source);
+        let decides = node.is_some_and(|node| matches!(node.kind.as_str(), "if" | "switch" | "filter"));
+        decides || scene.flow.brings_several(scene.workflow, edge)
+    })
 }
 
 pub(super) fn wait(scene: &Scene<'_>) -> Translation {
@@ -289,7 +325,7 @@ pub(super) fn wait(scene: &Scene<'_>) -> Translation {
             "callback",
             "the run waits for a POST to `$run.callbackUrl`, and goes on with that request",
         ),
-        "form" => Translation::stub("draw its form as a WaitForCallback with `form`"),
+        "form" => super::forms::waited_for(scene),
         "specificTime" => Translation::whole("Wait", json!({"until": scene.of(&["dateTime"])})),
         _ => duration(scene),
     }
@@ -347,7 +383,7 @@ pub(super) fn stop(scene: &Scene<'_>) -> Translation {
             _ => json!("An error occurred"),
         },
     };
-    Translation::whole("Throw", json!({"message": message}))
+    Translation::each("Throw", json!({"message": message}))
 }
 
 pub(super) fn call(scene: &Scene<'_>) -> Translation {
@@ -402,7 +438,7 @@ pub(super) fn respond(scene: &Scene<'_>) -> Translation {
         parameters["headers"] = super::http::pairs(scene, headers);
     }
     let body = scene.of(&["responseBody"]);
-    let first = "{{ $input.first() }}";
+    let first = "{{ $input }}";
     match node.choice(&["respondWith"], "firstIncomingItem") {
         "text" => {
             parameters["body"] = body;
@@ -421,7 +457,10 @@ pub(super) fn respond(scene: &Scene<'_>) -> Translation {
             parameters["body"] = "".into();
             parameters["bodyType"] = "text".into();
         }
-        "allIncomingItems" => parameters["body"] = "{{ $input.all() }}".into(),
+        "allIncomingItems" => {
+            parameters["body"] = "{{ $input }}".into();
+            return Translation::whole("RespondToWebhook", parameters);
+        }
         "redirect" => {
             parameters["status"] = if status.is_null() {
                 json!(307)
@@ -435,5 +474,6 @@ pub(super) fn respond(scene: &Scene<'_>) -> Translation {
         "firstIncomingItem" => parameters["body"] = first.into(),
         other => return Translation::stub(format!("answers can't be of the kind `{other}`")),
     }
-    Translation::whole("RespondToWebhook", parameters)
+    // It is executed for each item, and the first one answers.
+    Translation::each("RespondToWebhook", parameters)
 }

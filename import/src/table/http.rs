@@ -77,7 +77,6 @@ pub(super) fn request(scene: &Scene<'_>) -> Translation {
     }
     translation
         .differs_if(file, "files", "the file is the item itself, `{$file, name, type, size}`, not under `$binary`")
-        .differs_if(scene.many && !text, "lists", "a list in a response stays one value; n8n makes an item of each element")
         .differs("request", "requests have heddle's own headers and limits, and can't reach private addresses; text is the item itself unless it is asked for as text")
 }
 

@@ -43,10 +43,8 @@ pub(super) fn limit(scene: &Scene<'_>) -> Translation {
     if scene.node.choice(&["keep"], "firstItems") == "lastItems" {
         let source = scene.source(scene.node.parameter(&["maxItems"]));
         let count = if source == "null" { "1".to_owned() } else { source };
-        return Translation::whole(
-            "Transform",
-            json!({"value": format!("{{{{ $input.all().slice(-({count})) }}}}")}),
-        );
+        let condition = format!("{{{{ $index >= $input.length - ({count}) }}}}");
+        return Translation::whole("Filter", json!({"condition": condition}));
     }
     Translation::whole("Limit", json!({"count": count, "items": ALL}))
 }
@@ -126,22 +124,23 @@ pub(super) fn split_out(scene: &Scene<'_>) -> Translation {
     let keep = include == "allOtherFields";
     let key = Value::from(name);
     let element = match (keep, node.text(&["options", "destinationFieldName"]).is_empty()) {
-        (true, _) => format!("({{ ...item, [{key}]: element }})"),
+        (true, _) => format!("({{ ...$input, [{key}]: element }})"),
         (false, true) => {
-            format!("(typeof element === \"object\" && element !== null ? element : {{ [{key}]: element }})")
+            format!(
+                "(typeof element === \"object\" && element !== null ? {{ ...element }} : {{ [{key}]: element }})"
+            )
         }
         (false, false) => format!("({{ [{key}]: element }})"),
     };
-    let list = member("item", field);
-    // A list for each item, so that each element is known to come of it.
-    let value =
-        format!("{{{{ $input.all().map(item => [{list} ?? []].flat().map(element => {element})) }}}}");
-    Translation::whole("Transform", json!({"value": value}))
-        .then("Flatten", json!({}), false)
-        .differs(
-            "objects",
-            "the values of an object are not taken apart; elements of a list are",
-        )
+    let list = member("$input", field);
+    // What is no list is its only element, but for an object, whose values are.
+    let elements = "list === undefined ? [] : Array.isArray(list) ? list : typeof list === \"object\" && list !== null ? Object.values(list) : [list]";
+    let value = format!("{{{{ [{list}].flatMap(list => {elements}).map(element => {element}) }}}}");
+    Translation::each("Transform", json!({"value": value})).differs_if(
+        keep && name != field,
+        "objects",
+        "the field that is split out stays among the others; n8n removes it",
+    )
 }
 
 pub(super) fn aggregate(scene: &Scene<'_>) -> Translation {

@@ -4,6 +4,7 @@ mod call;
 mod forms;
 mod objects;
 mod rows;
+mod sheets;
 
 pub(super) use self::call::identifier;
 use self::call::{Call, Refused};
@@ -58,7 +59,7 @@ pub(super) fn translate(scene: &Scene<'_>) -> Translation {
 /// What is more than taking parameters over.
 fn special(known: &Known, call: &mut Call<'_, '_>) -> Result<(), Refused> {
     match known.node_type {
-        kind if kind.starts_with("GoogleSheets") => rows::sheet(kind, call),
+        kind if kind.starts_with("GoogleSheets") => sheets::sheet(kind, call),
         "AirtableCreateRecord" | "AirtableUpdateRecord" | "AirtableUpsertRecord" => rows::record(call),
         kind if kind.starts_with("Supabase") => rows::supabase(kind, call),
         "NotionQueryDatabase" | "NotionCreateDatabasePage" | "NotionUpdatePage" => forms::notion(call),
@@ -177,9 +178,6 @@ fn drawn(known: &'static Known, call: Call<'_, '_>) -> Translation {
     parameters.extend(call.parameters);
     let node_type = call.node_type.unwrap_or(known.node_type);
     let mut translation = Translation::each(node_type, Value::Object(parameters));
-    if known.is_list && scene.many {
-        translation = translation.then("Flatten", json!({}), false);
-    }
     if known.node_type == "TelegramGetFile" && scene.node.flag(&["download"], true) {
         let download = json!({"connection": connection, "path": "{{ $input.file_path }}"});
         translation = translation.then("TelegramDownloadFile", download, true);

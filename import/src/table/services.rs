@@ -101,11 +101,6 @@ fn query(scene: &Scene<'_>, kind: &str, placeholder: impl Fn(usize) -> String) -
         json!({"connection": crate::expression::literal(&name), "query": text, "parameters": parameters});
     let mut translation = Translation::each("SqlQuery", bound)
         .differs_if(
-            scene.many,
-            "lists",
-            "for each item the rows are one list; n8n makes an item of each row",
-        )
-        .differs_if(
             replaced,
             "parameters",
             "the statement's own parameters are left out: add them to `parameters`",

@@ -4,6 +4,10 @@ use crate::built::Translation;
 use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
+/// Characters of what stands on one line of a chat's page, and of its other texts.
+const LINE_CHARS_MAX: usize = 200;
+const TEXT_CHARS_MAX: usize = 4_000;
+
 pub(super) fn manual(_: &Scene<'_>) -> Translation {
     Translation::whole("OnManual", json!({}))
 }
@@ -153,7 +157,8 @@ fn scheduled(scene: &Scene<'_>, rules: Vec<Result<String, String>>) -> Translati
         parameters["timezone"] = zone.into();
     }
     let mut translation = Translation::whole("OnSchedule", parameters)
-        .differs(
+        .differs_if(
+            crate::readers::is_read(scene.workflow, scene.place),
             "event",
             "the event is `{scheduledAt, firedAt}`, not n8n's fields of the time",
         )
@@ -242,30 +247,75 @@ pub(super) fn error(_: &Scene<'_>) -> Translation {
     )
 }
 
-pub(super) fn email(_: &Scene<'_>) -> Translation {
-    Translation::whole("OnEmail", json!({})).differs(
-        "mailbox",
-        "heddle receives mail itself: have it sent or forwarded to the pattern's address",
-    )
-}
-
-pub(super) fn chat(_: &Scene<'_>) -> Translation {
-    let parameters = json!({"alias": "chat", "scheme": "none", "methods": ["POST"], "responseMode": "sync"});
-    Translation::whole("OnWebhook", parameters)
-        .then("Transform", json!({"value": "{{ $input.body }}"}), false)
+pub(super) fn chat(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let mut computed = false;
+    let mut parameters = json!({});
+    for (parameter, path, default, chars) in [
+        ("title", &["options", "title"][..], "Chat", LINE_CHARS_MAX),
+        ("description", &["options", "subtitle"][..], "", TEXT_CHARS_MAX),
+        ("greeting", &["initialMessages"][..], "", TEXT_CHARS_MAX),
+        (
+            "placeholder",
+            &["options", "inputPlaceholder"][..],
+            "",
+            LINE_CHARS_MAX,
+        ),
+    ] {
+        let given = node.text(path);
+        let text = given.strip_prefix('=').unwrap_or(given);
+        let is_computed = given.starts_with('=') && text.contains("{{");
+        computed |= is_computed;
+        let text = if is_computed || text.trim().is_empty() {
+            default
+        } else {
+            text
+        };
+        if !text.is_empty() {
+            let text: String = text.chars().take(chars).collect();
+            parameters[parameter] = crate::expression::plain(&text).into();
+        }
+    }
+    let origins = node.text(&["options", "allowedOrigins"]);
+    let is_origin = |origin: &&str| {
+        let host = origin
+            .strip_prefix("https://")
+            .or_else(|| origin.strip_prefix("http://"));
+        *origin == "*"
+            || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '{', '?', '#', '@', ' ']))
+    };
+    let origins: Vec<&str> = origins.split(',').map(str::trim).filter(is_origin).collect();
+    if !origins.is_empty() {
+        parameters["cors"] = json!(origins);
+    }
+    let item = json!({
+        "sessionId": "{{ $input.body?.sessionId }}", "action": "sendMessage", "chatInput": "{{ $input.body?.message }}",
+    });
+    Translation::whole("OnChat", parameters)
+        .then("Transform", json!({"value": item}), true)
         .differs(
-            "chat",
-            "it is a webhook, to which `{chatInput, sessionId}` is sent: for a page to chat on, put an OnChat in its place",
+            "address",
+            "the chat has another address, which deploying shows; programs send `{message, sessionId}` to it",
         )
-}
-
-pub(super) fn form(_: &Scene<'_>) -> Translation {
-    let parameters = json!({"alias": "form", "scheme": "none", "accept": ["json", "form", "multipart"]});
-    Translation::whole("OnWebhook", parameters)
-        .then("Transform", json!({"value": "{{ $input.body }}"}), false)
-        .differs(
-            "form",
-            "it is a webhook, to which a page of your own sends the fields: for a page of heddle's, put an OnForm in its place",
+        .differs_if(
+            computed,
+            "texts",
+            "texts of the chat that are computed are not: write them out",
+        )
+        .differs_if(
+            node.choice(&["authentication"], "none") != "none",
+            "secret",
+            "the chat asks for no password: whoever knows its address can write",
+        )
+        .differs_if(
+            node.flag(&["options", "allowFileUploads"], false),
+            "files",
+            "messages of the chat have no files",
+        )
+        .differs_if(
+            node.text(&["options", "responseMode"]) == "streaming",
+            "streaming",
+            "the answer comes at once: put a StreamResponse where its parts are made",
         )
 }
 

@@ -1,99 +1,253 @@
 //! Triggers of services: webhooks that the service signs, and lists that are asked for now and then.
 
 use super::services::credentials;
+use super::subscribing::{self, is_known, known};
 use super::triggers;
 use crate::built::Translation;
 use crate::scene::Scene;
-use crate::workflow::Node;
 use serde_json::{Map, Value, json};
 
-/// Google Drive's fields of a file: all that say that it is another one now.
-const FILE_FIELDS: &str =
-    "files(id,name,mimeType,createdTime,modifiedTime,parents,webViewLink,size,md5Checksum)";
+/// Events of a trigger that are named.
+const CHOSEN_MAX: usize = 20;
 /// Answers of a form by the titles of its questions, as n8n gives them.
 const ANSWERS: &str = "{{ Object.fromEntries(($input.body.form_response.answers ?? []).map(answer => \
     [($input.body.form_response.definition.fields.find(field => field.id === answer.field.id) ?? answer.field).title ?? answer.field.id, \
     answer.type === \"choice\" ? (answer.choice.label ?? answer.choice.other) \
     : answer.type === \"choices\" ? answer.choices.labels : answer[answer.type]])) }}";
 
-/// A webhook whose sender signs, or says a secret.
-fn webhook(alias: &str, proof: Value, told: &str) -> Translation {
-    let mut parameters = json!({"alias": alias});
-    if let (Some(parameters), Value::Object(proof)) = (parameters.as_object_mut(), proof) {
-        parameters.extend(proof);
-    }
-    Translation::whole("OnWebhook", parameters).differs(
+/// A trigger that a service sends to. What n8n asks it for is said, as the service has to be asked by hand.
+fn webhook(scene: &Scene<'_>, kind: &'static str, told: &str, chosen: &str) -> Translation {
+    let chosen: Vec<&str> = match scene.node.parameter(&[chosen]) {
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        other => other.as_str().into_iter().collect(),
+    };
+    let known = chosen.into_iter().filter(|name| is_known(name)).take(CHOSEN_MAX);
+    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    let asked = match known.is_empty() {
+        true => String::new(),
+        false => format!(" (n8n asks for {})", known.join(", ")),
+    };
+    Translation::whole(kind, json!({})).differs(
         "subscription",
-        format!("the service must be told the webhook's address, which deploying shows: {told}"),
+        format!("the service must be told the webhook's address, which deploying shows: {told}{asked}"),
     )
 }
 
-/// A webhook of which only a part of the body goes on.
+/// A trigger whose service deploying tells of the webhook, if all is known that it asks for; else as `webhook` has it.
+fn subscribed(
+    scene: &Scene<'_>,
+    kind: &'static str,
+    (told, chosen): (&str, &str),
+    asked: Option<Value>,
+) -> Translation {
+    let Some(Value::Object(asked)) = asked else {
+        return webhook(scene, kind, told, chosen);
+    };
+    let (credential, name) = credentials(scene.node, &scene.node.kind);
+    let mut parameters = Map::from_iter([("connection".to_owned(), Value::from(name.as_str()))]);
+    parameters.extend(asked);
+    let mut translation = Translation::whole(kind, Value::Object(parameters)).differs(
+        "subscription",
+        "deploying subscribes by itself, with the connection, which must be allowed to manage webhooks there; undeploying ends it",
+    );
+    translation.connection = Some((credential, name));
+    translation
+}
+
+/// A trigger of which only a part of the event goes on.
 fn part(translation: Translation, part: &str) -> Translation {
-    translation.then("Transform", json!({"value": part}), false)
+    translation.then("Transform", json!({"value": part}), true)
 }
 
-pub(super) fn telegram(_: &Scene<'_>) -> Translation {
-    let proof = json!({"scheme": "header", "tokenHeader": "X-Telegram-Bot-Api-Secret-Token"});
+/// A webhook whose body goes on.
+fn body(scene: &Scene<'_>, kind: &'static str, told: &str, chosen: &str) -> Translation {
+    body_of(webhook(scene, kind, told, chosen))
+}
+
+fn body_of(translation: Translation) -> Translation {
+    part(translation, "{{ $input.body }}")
+}
+
+pub(super) fn telegram(scene: &Scene<'_>) -> Translation {
     let told = "call the Bot API's `setWebhook` with it, the webhook's secret as `secret_token`, and the kinds of updates";
-    part(webhook("telegram", proof, told), "{{ $input.body }}")
+    body_of(subscribed(
+        scene,
+        "OnTelegramUpdate",
+        (told, "updates"),
+        subscribing::telegram(scene.node),
+    ))
 }
 
-pub(super) fn github(_: &Scene<'_>) -> Translation {
+pub(super) fn github(scene: &Scene<'_>) -> Translation {
     let told = "add it to the repository's webhooks with the content type `application/json`, its events and a secret, and set the same secret here";
-    webhook("github", json!({"scheme": "github"}), told)
+    subscribed(
+        scene,
+        "OnGitHubEvent",
+        (told, "events"),
+        subscribing::github(scene.node),
+    )
 }
 
-pub(super) fn gitlab(_: &Scene<'_>) -> Translation {
+pub(super) fn gitlab(scene: &Scene<'_>) -> Translation {
     let told =
         "add it to the project's webhooks with its events and a secret token, and set the same secret here";
-    webhook("gitlab", json!({"scheme": "gitlab"}), told)
-}
-
-pub(super) fn stripe(_: &Scene<'_>) -> Translation {
-    let told = "add it to Stripe's webhooks with its events, and set the signing secret here";
-    part(
-        webhook("stripe", json!({"scheme": "stripe"}), told),
-        "{{ $input.body }}",
+    subscribed(
+        scene,
+        "OnGitLabEvent",
+        (told, "events"),
+        subscribing::gitlab(scene.node),
     )
 }
 
-pub(super) fn slack(_: &Scene<'_>) -> Translation {
+pub(super) fn bitbucket(scene: &Scene<'_>) -> Translation {
+    let told =
+        "add it to the repository's webhooks with its triggers and a secret, and set the same secret here";
+    body_of(subscribed(
+        scene,
+        "OnBitbucketEvent",
+        (told, "events"),
+        subscribing::bitbucket(scene.node),
+    ))
+}
+
+pub(super) fn stripe(scene: &Scene<'_>) -> Translation {
+    let told = "add it to Stripe's webhooks with its events, and set the signing secret here";
+    body_of(subscribed(
+        scene,
+        "OnStripeEvent",
+        (told, "events"),
+        subscribing::stripe(scene.node),
+    ))
+}
+
+pub(super) fn slack(scene: &Scene<'_>) -> Translation {
     let told = "set it as the request URL of your Slack app's event subscriptions, with its events, and set the app's signing secret here";
     part(
-        webhook("slack", json!({"scheme": "slack"}), told),
+        webhook(scene, "OnSlackEvent", told, "trigger"),
         "{{ $input.body.event }}",
     )
 }
 
-pub(super) fn shopify(_: &Scene<'_>) -> Translation {
+pub(super) fn shopify(scene: &Scene<'_>) -> Translation {
     let told =
         "add it to the shop's webhooks in the form of JSON with its topic, and set the signing secret here";
-    part(
-        webhook("shopify", json!({"scheme": "shopify"}), told),
-        "{{ $input.body }}",
+    let asked = subscribing::shopify(scene.node);
+    let subscribes = asked.is_some();
+    body_of(subscribed(scene, "OnShopifyEvent", (told, "topic"), asked)).differs_if(
+        subscribes,
+        "secret",
+        "the client secret of the Shopify app must be set as the webhook's secret",
     )
 }
 
-pub(super) fn woo_commerce(_: &Scene<'_>) -> Translation {
-    let hmac = json!({"header": "X-WC-Webhook-Signature", "encoding": "base64"});
+pub(super) fn woo_commerce(scene: &Scene<'_>) -> Translation {
     let told = "add it to WooCommerce's webhooks with its topic and a secret, and set the same secret here";
-    part(
-        webhook("woocommerce", json!({"scheme": "hmac", "hmac": hmac}), told),
-        "{{ $input.body }}",
+    body_of(subscribed(
+        scene,
+        "OnWooCommerceEvent",
+        (told, "event"),
+        subscribing::woo_commerce(scene.node),
+    ))
+}
+
+pub(super) fn linear(scene: &Scene<'_>) -> Translation {
+    let told = "add it to Linear's webhooks with its kinds of data, and set the signing secret here";
+    let asked = subscribing::linear(scene.node);
+    let subscribes = asked.is_some();
+    body_of(subscribed(scene, "OnLinearEvent", (told, "resources"), asked)).differs_if(
+        subscribes,
+        "team",
+        "changes in all public teams are sent, not only those in one team",
     )
 }
 
-pub(super) fn linear(_: &Scene<'_>) -> Translation {
-    let told = "add it to Linear's webhooks with its kinds of data, and set the signing secret here";
-    let proof = json!({"scheme": "hmac", "hmac": {"header": "Linear-Signature"}});
-    part(webhook("linear", proof, told), "{{ $input.body }}")
+pub(super) fn jira(scene: &Scene<'_>) -> Translation {
+    let told = "add it to Jira's webhooks with its events and a secret, and set the same secret here";
+    body_of(subscribed(
+        scene,
+        "OnJiraEvent",
+        (told, "events"),
+        subscribing::jira(scene.node),
+    ))
+}
+
+pub(super) fn calendly(scene: &Scene<'_>) -> Translation {
+    let told = "create a webhook subscription with it by Calendly's API, with a `signing_key`, and set the same here as the secret";
+    body_of(subscribed(
+        scene,
+        "OnCalendlyEvent",
+        (told, "events"),
+        subscribing::calendly(scene.node),
+    ))
+}
+
+pub(super) fn click_up(scene: &Scene<'_>) -> Translation {
+    let told = "create a webhook with it by ClickUp's API, and set the `secret` of the answer here";
+    body_of(subscribed(
+        scene,
+        "OnClickUpEvent",
+        (told, "events"),
+        subscribing::click_up(scene.node),
+    ))
+}
+
+pub(super) fn webflow(scene: &Scene<'_>) -> Translation {
+    let told = "create a webhook with it by Webflow's API, and set the `secretKey` of the answer here";
+    body(scene, "OnWebflowEvent", told, "event")
+}
+
+pub(super) fn gumroad(scene: &Scene<'_>) -> Translation {
+    let told = "set it as the ping endpoint in Gumroad's advanced settings";
+    body(scene, "OnGumroadSale", told, "resource")
+}
+
+pub(super) fn pipedrive(scene: &Scene<'_>) -> Translation {
+    let told = "add it to Pipedrive's webhooks with its event, the HTTP auth username `pipedrive`, and the secret from here as the password";
+    body_of(subscribed(
+        scene,
+        "OnPipedriveEvent",
+        (told, "entity"),
+        subscribing::pipedrive(scene.node),
+    ))
+    .differs(
+        "event",
+        "the event is as Pipedrive's second version of webhooks has it: `data` and `previous`, not `current`",
+    )
+}
+
+pub(super) fn whats_app(scene: &Scene<'_>) -> Translation {
+    let told = "set it as the callback URL of the product WhatsApp of your Meta app, subscribe to its fields, and set the app secret here";
+    part(
+        webhook(scene, "OnWhatsAppMessage", told, "updates"),
+        "{{ $input.body.entry.flatMap(entry => entry.changes).map(change => ({ ...change.value, field: change.field })) }}",
+    )
+}
+
+pub(super) fn facebook(scene: &Scene<'_>) -> Translation {
+    let told = "set it as the callback URL of the product Webhooks of your Meta app, subscribe to its fields, and set the app secret here";
+    part(
+        webhook(scene, "OnFacebookEvent", told, "fields"),
+        "{{ $input.body.entry }}",
+    )
+}
+
+pub(super) fn jotform(scene: &Scene<'_>) -> Translation {
+    let told = "add it to the form's webhooks in its integrations";
+    let answers = "{{ JSON.parse($input.body.rawRequest ?? \"{}\") }}";
+    part(webhook(scene, "OnJotformSubmission", told, "form"), answers).differs(
+        "answers",
+        "the answers have Jotform's own names (`q3_name`), not the texts of the questions",
+    )
 }
 
 pub(super) fn typeform(scene: &Scene<'_>) -> Translation {
-    let hmac = json!({"header": "Typeform-Signature", "encoding": "base64", "prefix": "sha256="});
     let told = "add it to the form's webhooks with a secret, and set the same secret here";
-    let webhook = webhook("typeform", json!({"scheme": "hmac", "hmac": hmac}), told);
+    let webhook = subscribed(
+        scene,
+        "OnTypeformResponse",
+        (told, "formId"),
+        subscribing::typeform(scene.node),
+    );
     let simple = scene.node.flag(&["simplifyAnswers"], true) && scene.node.flag(&["onlyAnswers"], true);
     part(
         webhook,
@@ -105,28 +259,8 @@ pub(super) fn typeform(scene: &Scene<'_>) -> Translation {
     )
 }
 
-/// A parameter that is known before a run: none if it is not given or an expression.
-fn known<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
-    let given = node.parameter(path);
-    let text = given.get("value").unwrap_or(given).as_str()?;
-    is_known(text).then_some(text)
-}
-
-fn is_known(text: &str) -> bool {
-    !text.is_empty() && !text.starts_with('=') && !text.contains("{{")
-}
-
-/// An id or a name as a part of an address.
-fn encoded(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(byte).collect()
-}
-
 /// Asks for a list as often as n8n does; each element that is new starts a run.
-fn poll(scene: &Scene<'_>, request: Value) -> Translation {
+fn poll(scene: &Scene<'_>, node_type: &'static str, asked: Value) -> Translation {
     let node = scene.node;
     let (kind, name) = credentials(node, &node.kind);
     let time = node.list(&["pollTimes", "item"]).first();
@@ -142,10 +276,10 @@ fn poll(scene: &Scene<'_>, request: Value) -> Translation {
     if let Some(zone) = scene.names.zone {
         parameters.insert("timezone".to_owned(), zone.into());
     }
-    if let Value::Object(request) = request {
-        parameters.extend(request);
+    if let Value::Object(asked) = asked {
+        parameters.extend(asked);
     }
-    let mut translation = Translation::whole("OnPoll", Value::Object(parameters)).differs(
+    let mut translation = Translation::whole(node_type, Value::Object(parameters)).differs(
         "service",
         "each new element starts a run of its own, and only those on the first page of the list are seen",
     );
@@ -174,26 +308,20 @@ pub(super) fn gmail(scene: &Scene<'_>) -> Translation {
         "read" => terms.push("is:read".to_owned()),
         _ => {}
     }
-    let mut query = json!({"maxResults": 100});
+    let mut asked = json!({});
     if !terms.is_empty() {
-        query["q"] = terms.join(" ").into();
+        asked["search"] = terms.join(" ").into();
     }
     let given = node.list(&["filters", "labelIds"]);
     let labels = given.iter().filter_map(Value::as_str);
     let labels: Vec<&str> = labels.filter(|label| is_known(label)).collect();
     if !labels.is_empty() {
-        query["labelIds"] = json!(labels);
+        asked["labelIds"] = json!(labels);
     }
-    let request = json!({
-        "url": "https://gmail.googleapis.com/gmail/v1/users/me/messages",
-        "query": query,
-        "items": "messages",
-        "id": "id",
-    });
     let (_, name) = credentials(node, &node.kind);
     let get = json!({"connection": crate::expression::literal(&name), "messageId": "{{ $input.item.id }}"});
-    poll(scene, request)
-        .then("GmailGetMessage", get, false)
+    poll(scene, "OnGmailMessage", asked)
+        .then("GmailGetMessage", get, true)
         .differs(
             "message",
             "the message is in Gmail's own form: headers and text are in `payload`",
@@ -217,34 +345,57 @@ pub(super) fn google_drive(scene: &Scene<'_>) -> Translation {
         return triggers::foreign(scene);
     };
     let folder = super::operations::identifier(&folder.into());
-    let folder = folder.as_str().unwrap_or_default().replace('\'', "\\'");
     let event = node.choice(&["event"], "fileCreated");
-    let (kind, order) = match event {
-        "fileCreated" => ("!=", "createdTime desc"),
-        "fileUpdated" => ("!=", "modifiedTime desc"),
-        "folderCreated" => ("=", "createdTime desc"),
-        "folderUpdated" => ("=", "modifiedTime desc"),
-        _ => return triggers::foreign(scene),
-    };
-    let search = format!(
-        "'{folder}' in parents and trashed = false and mimeType {kind} 'application/vnd.google-apps.folder'"
-    );
-    let mut request = json!({
-        "url": "https://www.googleapis.com/drive/v3/files",
-        "query": {
-            "q": search,
-            "orderBy": order,
-            "pageSize": 100,
-            "fields": FILE_FIELDS,
-            "supportsAllDrives": true,
-            "includeItemsFromAllDrives": true,
-        },
-        "items": "files",
-    });
-    if event.ends_with("Created") {
-        request["id"] = "id".into();
+    let is_event = ["fileCreated", "fileUpdated", "folderCreated", "folderUpdated"].contains(&event);
+    match is_event {
+        true => item(poll(
+            scene,
+            "OnGoogleDriveFile",
+            json!({"folderId": folder, "event": event}),
+        )),
+        false => triggers::foreign(scene),
     }
-    item(poll(scene, request))
+}
+
+pub(super) fn google_sheets(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let named = node.parameter(&["sheetName", "cachedResultName"]).as_str();
+    let by_name = match node.text(&["sheetName", "mode"]) {
+        "name" | "" => known(node, &["sheetName"]),
+        _ => None,
+    };
+    let sheet = named.filter(|name| is_known(name)).or(by_name);
+    let (Some(document), Some(sheet)) = (known(node, &["documentId"]), sheet) else {
+        return triggers::foreign(scene);
+    };
+    if sheet.contains('\'') {
+        return triggers::foreign(scene);
+    }
+    let document = super::operations::identifier(&document.into());
+    let is_added = node.choice(&["event"], "anyUpdate") == "rowAdded";
+    let mut asked = json!({
+        "spreadsheetId": document,
+        "sheet": sheet,
+        "event": if is_added { "added" } else { "addedOrChanged" },
+    });
+    let render = node.choice(&["options", "valueRender"], "UNFORMATTED_VALUE");
+    if ["UNFORMATTED_VALUE", "FORMATTED_VALUE", "FORMULA"].contains(&render) {
+        asked["render"] = render.into();
+    }
+    let watches_some = !node.list(&["options", "columnsToWatch"]).is_empty();
+    item(poll(scene, "OnGoogleSheetsRow", asked))
+        .differs_if(
+            !is_added && (watches_some || node.text(&["event"]) == "rowUpdate"),
+            "changes",
+            "a row starts a run when it is new and when any of its cells has changed: add an If for what n8n looks at",
+        )
+        .differs_if(
+            !node
+                .parameter(&["options", "dataLocationOnSheet", "values"])
+                .is_null(),
+            "range",
+            "all of the sheet is looked at, and its first row has the names of the columns",
+        )
 }
 
 pub(super) fn airtable(scene: &Scene<'_>) -> Translation {
@@ -263,16 +414,11 @@ pub(super) fn airtable(scene: &Scene<'_>) -> Translation {
             ..triggers::foreign(scene)
         };
     }
-    let mut query = json!({"sort[0][field]": field, "sort[0][direction]": "desc", "pageSize": 100});
+    let mut asked = json!({"baseId": base, "table": table, "field": field});
     if let Some(view) = known(node, &["additionalFields", "viewId"]) {
-        query["view"] = view.into();
+        asked["view"] = view.into();
     }
-    let url = format!("https://api.airtable.com/v0/{}/{}", encoded(base), encoded(table));
-    item(poll(
-        scene,
-        json!({"url": url, "query": query, "items": "records"}),
-    ))
-    .differs(
+    item(poll(scene, "OnAirtableRecord", asked)).differs(
         "changes",
         "a record starts a run whenever any of its fields has changed, not only the one that n8n looks at",
     )
@@ -284,25 +430,11 @@ pub(super) fn notion(scene: &Scene<'_>) -> Translation {
         return triggers::foreign(scene);
     };
     let database = super::operations::identifier(&database.into());
-    let database = encoded(database.as_str().unwrap_or_default());
     // The name has n8n's own spelling.
     let is_update = node.choice(&["event"], "pageAddedToDatabase") == "pagedUpdatedInDatabase";
-    let by = if is_update {
-        "last_edited_time"
-    } else {
-        "created_time"
-    };
-    let mut request = json!({
-        "url": format!("https://api.notion.com/v1/databases/{database}/query"),
-        "method": "POST",
-        "headers": {"Notion-Version": "2022-06-28"},
-        "body": {"sorts": [{"timestamp": by, "direction": "descending"}], "page_size": 100},
-        "items": "results",
-    });
-    if !is_update {
-        request["id"] = "id".into();
-    }
-    item(poll(scene, request)).differs_if(
+    let event = if is_update { "updated" } else { "created" };
+    let asked = json!({"databaseId": database, "event": event});
+    item(poll(scene, "OnNotionPage", asked)).differs_if(
         node.flag(&["simple"], true),
         "page",
         "the page is in Notion's own form: its values are in `properties`",
@@ -311,21 +443,23 @@ pub(super) fn notion(scene: &Scene<'_>) -> Translation {
 
 pub(super) fn outlook(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
-    let url = match node.list(&["filters", "foldersToInclude"]) {
-        [] => "https://graph.microsoft.com/v1.0/me/messages".to_owned(),
+    let translation = match node.list(&["filters", "foldersToInclude"]) {
+        [] => poll(
+            scene,
+            "OnPoll",
+            json!({
+                "url": "https://graph.microsoft.com/v1.0/me/messages",
+                "query": {"$orderby": "receivedDateTime desc", "$top": 100},
+                "items": "value",
+                "id": "id",
+            }),
+        ),
         [Value::String(folder)] if !folder.starts_with('=') => {
-            let folder = encoded(folder);
-            format!("https://graph.microsoft.com/v1.0/me/mailFolders/{folder}/messages")
+            poll(scene, "OnOutlookMessage", json!({"folder": folder}))
         }
         _ => return triggers::foreign(scene),
     };
-    let request = json!({
-        "url": url,
-        "query": {"$orderby": "receivedDateTime desc", "$top": 100},
-        "items": "value",
-        "id": "id",
-    });
-    item(poll(scene, request)).differs_if(
+    item(translation).differs_if(
         node.choice(&["output"], "simple") != "raw",
         "message",
         "the message is in Microsoft's own form, with all its fields",

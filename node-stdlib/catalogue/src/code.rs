@@ -13,6 +13,7 @@ pub const FILES_IN_CODE: &[&str] = &["file", "file-piece"];
 /// Definitions of kind `javascript` execute it too.
 pub const JAVASCRIPT: NodeType = NodeType {
     needs_engine: true,
+    takes_lists: true,
     description: "Executes a JavaScript module inside the sandbox. Its default export is called with \
         `{input, params, item, log}`; what it returns, or what its promise resolves to, leaves the node as \
         JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. Values of files have `text()`, \

@@ -106,12 +106,23 @@ const fn consented(provider: &'static ConsentProvider) -> ConnectionForm {
         leads_to: ConnectionKind::Http,
         provider: Some(provider.id),
         by_consent: true,
-        fields: CONSENT_FIELDS,
+        fields: match provider.imap_host {
+            Some(_) => MAILBOX_CONSENT_FIELDS,
+            None => CONSENT_FIELDS,
+        },
     }
 }
 
 /// The same for all of them; where the operator has a client there, both can be left out.
 const CONSENT_FIELDS: &[ConnectionField] = &[CLIENT_ID.required(), CLIENT_SECRET.required(), SCOPE, BASE_URL];
+
+const MAILBOX_CONSENT_FIELDS: &[ConnectionField] = &[
+    CLIENT_ID.required(),
+    CLIENT_SECRET.required(),
+    SCOPE,
+    BASE_URL,
+    ConnectionField::new("user", "Email address").about("Whose mailbox OnMailbox reads with it."),
+];
 
 /// All kinds: those of fields, and those of known providers.
 pub fn connection_forms() -> impl Iterator<Item = ConnectionForm> {
@@ -129,6 +140,20 @@ const fn server(port: &'static str) -> [ConnectionField; 7] {
         USER.required(),
         PASSWORD,
         DATABASE_TLS,
+        TLS_CA,
+    ]
+}
+
+const fn mailbox(host: &'static str, port: &'static str) -> [ConnectionField; 7] {
+    [
+        HOST.such_as(host),
+        PORT.such_as(port),
+        ConnectionField::new("tls", "TLS").one_of(&["tls", "starttls", "none"]),
+        USER.required().such_as("support@example.com"),
+        PASSWORD,
+        ConnectionField::new("accessToken", "Access token")
+            .secret()
+            .about("In place of a password, where the server takes tokens (XOAUTH2)."),
         TLS_CA,
     ]
 }
@@ -290,5 +315,23 @@ const CONNECTION_FORMS: &[ConnectionForm] = &[
             PASSWORD,
             TLS_CA,
         ],
+    },
+    ConnectionForm {
+        id: "imap",
+        title: "Mailbox (IMAP)",
+        description: "For OnMailbox nodes.",
+        leads_to: ConnectionKind::Mailbox,
+        provider: Some("imap"),
+        by_consent: false,
+        fields: &mailbox("imap.example.com", "993"),
+    },
+    ConnectionForm {
+        id: "pop3",
+        title: "Mailbox (POP3)",
+        description: "For OnMailbox nodes, where a server has no IMAP.",
+        leads_to: ConnectionKind::Mailbox,
+        provider: Some("pop3"),
+        by_consent: false,
+        fields: &mailbox("pop.example.com", "995"),
     },
 ];

@@ -31,6 +31,8 @@ pub struct ConsentProvider {
     pub hosts: &'static [&'static str],
     /// Where its API begins, if that is one place.
     pub base_url: &'static str,
+    /// Where mailboxes are read by IMAP with its tokens.
+    pub imap_host: Option<&'static str>,
 }
 
 /// How a client proves who it is when it asks for tokens.
@@ -80,6 +82,7 @@ impl ConsentProvider {
             parameters: &[],
             hosts: &[],
             base_url: "",
+            imap_host: None,
         }
     }
 
@@ -101,6 +104,11 @@ impl ConsentProvider {
 
     const fn with(mut self, parameters: &'static [(&'static str, &'static str)]) -> Self {
         self.parameters = parameters;
+        self
+    }
+
+    const fn mailboxes_at(mut self, host: &'static str) -> Self {
+        self.imap_host = Some(host);
         self
     }
 
@@ -129,7 +137,8 @@ const GOOGLE: ConsentProvider = {
         .with(&[("access_type", "offline"), ("prompt", "consent")])
         .revoked(Revocation::Standard("https://oauth2.googleapis.com/revoke"))
         .scopes(&[], "https://www.googleapis.com/auth/spreadsheets")
-        .at("", &["*.googleapis.com"])
+        .at("", &["*.googleapis.com", "imap.gmail.com"])
+        .mailboxes_at("imap.gmail.com")
 };
 
 const SLACK: ConsentProvider = {
@@ -173,7 +182,11 @@ pub const CONSENT_PROVIDERS: &[ConsentProvider] = &[
         "https://login.microsoftonline.com/common/oauth2/v2.0/token",
     )
     .scopes(&["offline_access"], "Mail.Send Files.ReadWrite")
-    .at("https://graph.microsoft.com/v1.0", &["graph.microsoft.com"]),
+    .at(
+        "https://graph.microsoft.com/v1.0",
+        &["graph.microsoft.com", "outlook.office365.com"],
+    )
+    .mailboxes_at("outlook.office365.com"),
     SLACK,
     ConsentProvider::new(
         "github",

@@ -48,6 +48,8 @@ pub enum ConnectionKind {
     Sql,
     /// A mail server.
     Smtp,
+    /// A mailbox on a mail server.
+    Mailbox,
     /// A service that speaks OpenAI's chat API.
     Chat,
 }
@@ -59,6 +61,7 @@ impl ConnectionKind {
             ConnectionKind::Http => "http",
             ConnectionKind::Sql => "sql",
             ConnectionKind::Smtp => "smtp",
+            ConnectionKind::Mailbox => "mailbox",
             ConnectionKind::Chat => "chat",
         }
     }

@@ -92,6 +92,14 @@ pub const TYPES: &[NodeType] = &[
         &[
             Parameter::required("fields", Schema::Map(&Schema::Any), "The fields to set, by name."),
             Parameter::optional("keepInput", Schema::Boolean, "Keep the fields of the input.").or("true"),
+            Parameter::optional(
+                "types",
+                Schema::Map(&Schema::Enum(&["string", "number", "boolean", "array", "object"])),
+                "Types of fields, by name: their values are converted, and the node fails for those that can't be. Missing \
+                 ones become null.",
+            )
+            .advanced()
+            .literal(),
         ],
         &[
             Example {
@@ -105,6 +113,20 @@ pub const TYPES: &[NodeType] = &[
                 parameters: r#"{"fields": {"total": "{{ $input.price * $input.qty }}"}, "keepInput": false}"#,
                 input: r#"{"price": 2.5, "qty": 4}"#,
                 output: r#"{"out": {"total": 10}}"#,
+            },
+            Example {
+                title: "Convert values to types",
+                parameters: r#"{"fields": {"sku": "{{ $input.sku }}", "qty": "{{ $input.qty }}", "paid": "{{ $input.paid }}", "tags": "{{ $input.tags }}",
+                    "note": "{{ $input.note }}"}, "types": {"sku": "string", "qty": "number", "paid": "boolean", "tags": "array", "note": "string"},
+                    "keepInput": false}"#,
+                input: r#"{"sku": 140, "qty": "4", "paid": "True", "tags": "['a', 'b']"}"#,
+                output: r#"{"out": {"sku": "140", "qty": 4, "paid": true, "tags": ["a", "b"], "note": null}}"#,
+            },
+            Example {
+                title: "A value that can't be converted",
+                parameters: r#"{"fields": {"qty": "{{ $input.qty }}"}, "types": {"qty": "number"}}"#,
+                input: r#"{"qty": "four"}"#,
+                output: r#"{"error": {"error": {"code": "PARAMETER", "message": "Field `qty` must be of the type number, but it is the string \"four\"."}}}"#,
             },
         ],
     ),

@@ -22,6 +22,7 @@ mod node_type;
 mod operation;
 mod operations;
 mod role;
+mod service_trigger;
 mod text;
 mod time_and_crypto;
 mod triggers;
@@ -44,21 +45,27 @@ pub use node_type::{
 pub use operation::{Operation, Recorded};
 pub use operations::{SERVICES, read_service};
 pub use role::{Iteration, Role, Start};
+pub use service_trigger::{RecordedStart, ServiceTrigger};
 
+use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
 /// All standard node types, by category and then by use.
 pub fn node_types() -> &'static [NodeType] {
     static TYPES: LazyLock<Vec<NodeType>> = LazyLock::new(|| {
+        let (starts, operations): (Vec<NodeType>, Vec<NodeType>) = operations::types()
+            .into_iter()
+            .partition(|it| it.trigger.is_some());
         [
             triggers::TYPES,
+            starts.as_slice(),
             flow::TYPES,
             data::TYPES,
             text::TYPES,
             time_and_crypto::TYPES,
             code::TYPES,
             effects::TYPES,
-            operations::types().as_slice(),
+            operations.as_slice(),
         ]
         .concat()
     });
@@ -68,4 +75,14 @@ pub fn node_types() -> &'static [NodeType] {
 /// The type of this name.
 pub fn node_type(name: &str) -> Option<&'static NodeType> {
     node_types().iter().find(|node_type| node_type.name == name)
+}
+
+/// What starts runs at a node of this type, and the parameters as this way's own type has them; none if it is no trigger.
+pub fn started(name: &str, given: &Map<String, Value>) -> Option<(Start, Map<String, Value>)> {
+    let it = node_type(name)?;
+    let Role::Trigger(start) = it.role else {
+        return None;
+    };
+    let parameters = it.trigger.map(|trigger| trigger.settings(given));
+    Some((start, parameters.unwrap_or_else(|| given.clone())))
 }

@@ -4,6 +4,7 @@ use crate::content::Content;
 use crate::face::Face;
 use crate::operation::Operation;
 use crate::role::Role;
+use crate::service_trigger::ServiceTrigger;
 
 /// Where a node type belongs in lists and palettes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -167,6 +168,9 @@ pub struct NodeType {
     pub outputs: Outputs,
     /// Whether each of its outputs gets its part, instead of one of them getting all.
     pub sends_several: bool,
+    /// Whether it executes once for the list that comes where lists of items travel, and not for each of them; what else
+    /// says so is in [`NodeType::works_on_lists`].
+    pub takes_lists: bool,
     pub parameters: &'static [Parameter],
     /// What it does in the graph besides taking values and giving others.
     pub role: Role,
@@ -178,6 +182,8 @@ pub struct NodeType {
     pub effects: &'static [&'static str],
     /// The request that it is, if it is one of a service's operations: it executes as HttpRequest.
     pub operation: Option<&'static Operation>,
+    /// What it stands for, if it is one of a service's triggers: runs start as at an OnWebhook or OnPoll node.
+    pub trigger: Option<&'static ServiceTrigger>,
     pub examples: &'static [Example],
 }
 
@@ -273,12 +279,14 @@ impl NodeType {
             inputs: &[IN],
             outputs: Outputs::Fixed(&[OUT]),
             sends_several: false,
+            takes_lists: false,
             parameters: &[],
             role: Role::Plain,
             either: None,
             needs_engine: false,
             effects: &[],
             operation: None,
+            trigger: None,
             examples: &[],
         }
     }
@@ -286,6 +294,12 @@ impl NodeType {
     /// The same, with a role.
     pub(crate) const fn role(mut self, role: Role) -> Self {
         self.role = role;
+        self
+    }
+
+    /// The same, which executes once for a list where lists of items travel.
+    pub(crate) const fn taking_lists(mut self) -> Self {
+        self.takes_lists = true;
         self
     }
 
@@ -298,6 +312,17 @@ impl NodeType {
             _ if self.sends_several => Sends::Several,
             _ => Sends::One,
         }
+    }
+
+    /// Whether it executes once for the list that comes, and not for each item, where lists of items travel. So do what takes
+    /// its list by a parameter, and what takes several inputs.
+    pub fn works_on_lists(&self) -> bool {
+        let by_role = matches!(
+            self.role,
+            Role::Trigger(_) | Role::Iterate(_) | Role::Merge { .. } | Role::Return
+        );
+        let by_shape = self.inputs.len() > 1 || self.parameters.contains(&ITEMS);
+        by_role || by_shape || self.takes_lists
     }
 
     /// The parameter of this name.

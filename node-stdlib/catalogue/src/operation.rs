@@ -12,6 +12,8 @@ pub struct Operation {
     /// HttpRequest's parameters, but for `connection`. `$input` in their expressions are the node's own parameters; a
     /// value that is nothing but one of them is left out where that is not given.
     pub request: Map<String, Value>,
+    /// A request of the same form that is sent first. What it gives is `$input.found` in the expressions of `request`.
+    pub find: Option<Map<String, Value>>,
     pub recorded: Recorded,
 }
 
@@ -24,6 +26,8 @@ pub struct Recorded {
     pub request: Value,
     /// The body that the service answers.
     pub response: Value,
+    /// The same of the request that finds something first: what arrives, and the answer.
+    pub find: Option<(Value, Value)>,
     /// What the node gives.
     pub output: Value,
 }

@@ -1,9 +1,12 @@
-//! The operations of services that heddle knows, from a file for each service. docs/services.md describes the
+//! The operations and triggers of services that heddle knows, from a file for each service. docs/services.md describes the
 //! files.
 
 mod parameters;
 mod problems;
 mod read;
+mod service;
+mod subscription;
+mod triggers;
 
 pub use read::read_service;
 
@@ -11,7 +14,7 @@ use crate::node_type::NodeType;
 
 macro_rules! services {
     ($($name:literal,)+) => {
-        /// The files: a service's name and its operations.
+        /// The files: a service's name, its operations and its triggers.
         pub const SERVICES: &[(&str, &str)] = &[$(
             ($name, include_str!(concat!("../operations/", $name, ".json"))),
         )+];
@@ -21,6 +24,7 @@ macro_rules! services {
 // Those that are used most first.
 services! {
     "google-sheets",
+    "google-sheets-rows",
     "slack",
     "telegram",
     "gmail",
@@ -54,6 +58,35 @@ services! {
     "openweathermap",
     "asana",
     "hunter",
+    "telegram-trigger",
+    "github-trigger",
+    "gitlab-trigger",
+    "bitbucket-trigger",
+    "stripe-trigger",
+    "slack-trigger",
+    "shopify-trigger",
+    "woocommerce-trigger",
+    "typeform-trigger",
+    "jotform-trigger",
+    "gumroad-trigger",
+    "linear-trigger",
+    "jira-trigger",
+    "calendly-trigger",
+    "clickup-trigger",
+    "todoist-trigger",
+    "webflow-trigger",
+    "pipedrive-trigger",
+    "whatsapp-trigger",
+    "facebook-trigger",
+    "twilio-trigger",
+    "gmail-trigger",
+    "google-drive-trigger",
+    "google-sheets-trigger",
+    "airtable-trigger",
+    "notion-trigger",
+    "microsoft-outlook-trigger",
+    "hubspot-trigger",
+    "trello-trigger",
 }
 
 /// Their types. Files that are not valid, which a test excludes, have none.

@@ -19,6 +19,8 @@ pub enum Start {
     Call,
     /// An e-mail to the node's address.
     Email,
+    /// An e-mail in a mailbox on another server.
+    Mailbox,
     /// The failure of another pattern's run.
     Error,
 }
@@ -34,13 +36,14 @@ impl Start {
         Start::Manual,
         Start::Call,
         Start::Email,
+        Start::Mailbox,
         Start::Error,
     ];
 
     /// Those by an HTTP request, which have an address below `/webhooks`.
     pub const REQUESTS: &[Start] = &[Start::Webhook, Start::Form, Start::Chat];
 
-    /// Name of the one node type at which such runs start, as graphs and manifests have it.
+    /// Name of the one node type at which such runs start, as manifests have it. Triggers of services stand for one of them.
     pub const fn type_name(self) -> &'static str {
         match self {
             Start::Webhook => "OnWebhook",
@@ -51,6 +54,7 @@ impl Start {
             Start::Manual => "OnManual",
             Start::Call => "OnCall",
             Start::Email => "OnEmail",
+            Start::Mailbox => "OnMailbox",
             Start::Error => "OnError",
         }
     }

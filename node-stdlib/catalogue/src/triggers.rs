@@ -2,6 +2,7 @@
 
 mod chat;
 mod form;
+mod mailbox;
 mod node;
 mod poll;
 
@@ -140,6 +141,14 @@ const WEBHOOK: &[Parameter] = &[
     .advanced()
     .literal(),
     Parameter::optional(
+        "verification",
+        Schema::Enum(&["slack"]),
+        "Answers the request by which the sender checks a new address, which starts no run: `slack` answers `url_verification` with \
+         its challenge.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
         "whenPaused",
         Schema::Enum(&["capture", "queue"]),
         "What happens to events while the deployment is paused: they are captured, to be looked at, or each gets a run \
@@ -203,7 +212,8 @@ const HMAC: &[Parameter] = &[
     Parameter::optional(
         "timestampHeader",
         Schema::String,
-        "The header with the time of sending, if that is signed before the body; it must be within five minutes.",
+        "The header with the time of sending, if that is signed before the body; it must be within five minutes. If it is \
+         `header` itself, that has both: `t=<time>,v1=<signature>`.",
     )
     .literal(),
     Parameter::optional(
@@ -369,7 +379,7 @@ pub const TYPES: &[NodeType] = &[
             "Email received",
             Icon::Mail,
             Group::Triggers,
-            &["mail", "inbox", "imap", "message", "inbound"],
+            &["mail", "inbox", "message", "inbound"],
         ),
         "Starts a run when an email arrives at the pattern's address.",
         &[event(
@@ -409,6 +419,7 @@ pub const TYPES: &[NodeType] = &[
                     "content": "aGV5"}]}}"#,
         }],
     ),
+    mailbox::ON_MAILBOX,
     trigger(
         Start::Error,
         Face::new(

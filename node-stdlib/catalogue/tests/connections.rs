@@ -28,6 +28,7 @@ fn forms_are_consistent() {
         ConnectionKind::Http,
         ConnectionKind::Sql,
         ConnectionKind::Smtp,
+        ConnectionKind::Mailbox,
         ConnectionKind::Chat,
     ] {
         assert!(

@@ -46,7 +46,7 @@ fn each_way_to_start_a_run_has_one_trigger() {
     for start in Start::ALL {
         let triggers: Vec<_> = node_types()
             .iter()
-            .filter(|it| it.role == Role::Trigger(*start))
+            .filter(|it| it.role == Role::Trigger(*start) && it.trigger.is_none())
             .map(|it| it.name)
             .collect();
         assert_eq!(triggers, [start.type_name()]);
@@ -117,6 +117,44 @@ fn only_what_divides_sends_several() {
     assert_eq!(sends("Switch"), Sends::OneUnless("all"));
     assert_eq!(sends("Compare"), Sends::Several);
     assert_eq!(sends("WaitForCallback"), Sends::One);
+}
+
+#[test]
+fn lists_of_items_are_taken_as_a_whole_by_what_works_on_lists() {
+    let works_on_lists = |name| node_type(name).unwrap().works_on_lists();
+    for name in [
+        "OnManual",
+        "Filter",
+        "Sort",
+        "Limit",
+        "Unique",
+        "Flatten",
+        "Aggregate",
+        "Join",
+        "Compare",
+        "Merge",
+        "ForEach",
+        "Loop",
+        "Return",
+        "NoOp",
+        "Wait",
+        "WaitForCallback",
+        "JavaScript",
+    ] {
+        assert!(works_on_lists(name), "{name}");
+    }
+    for name in [
+        "If",
+        "Switch",
+        "SetFields",
+        "Transform",
+        "HttpRequest",
+        "SqlQuery",
+        "Throw",
+        "GmailGetMessage",
+    ] {
+        assert!(!works_on_lists(name), "{name}");
+    }
 }
 
 #[test]

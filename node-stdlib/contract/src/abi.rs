@@ -35,13 +35,36 @@
 use heddle_javascript::protocol;
 
 /// Grows whenever modules need something of the guest that those before don't have. Checked when a program is loaded.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 6;
 /// Modules from this version on still run as they did.
 pub const ABI_VERSION_MIN: u32 = 2;
 /// From this version on there is [`crate::plan::NodeKind::Composite`].
 pub const ABI_VERSION_COMPOSITES: u32 = 3;
 /// From this version on there is `lenient`.
 pub const ABI_VERSION_LENIENT: u32 = 4;
+/// From this version on there are graphs of items ([`crate::plan::Node::items`]).
+pub const ABI_VERSION_ITEMS: u32 = 5;
+/// From this version on there are [`NUMBERS_FUNCTIONS`].
+pub const ABI_VERSION_NUMBERS: u32 = 6;
+
+/// Numbers without a handle, texts and objects in one go, and paths of `$item` and of parameters.
+pub const NUMBERS_FUNCTIONS: &[&str] = &[
+    "object_8",
+    "item_path",
+    "parameter_path",
+    "parameter_number",
+    "input_number",
+    "item_number",
+    "number_of",
+    "from_number",
+    "remainder_of",
+    "power_of",
+    "math",
+    "text_begin",
+    "text_append",
+    "text_show",
+    "text_end",
+];
 
 /// Module name from which a pattern imports.
 pub const GUEST: &str = "heddle";
@@ -100,12 +123,14 @@ const fn function(name: &'static str, params: &'static [Type], results: &'static
     }
 }
 
-use Type::{I32, I64};
+use Type::{F64, I32, I64};
 const H: &[Type] = &[I32];
 const HH: &[Type] = &[I32, I32];
 const HHH: &[Type] = &[I32, I32, I32];
 const HHHH: &[Type] = &[I32, I32, I32, I32];
 const NONE: &[Type] = &[];
+const NUMBER: &[Type] = &[F64];
+const NUMBERS: &[Type] = &[F64, F64];
 
 /// What a pattern's module may import from [`GUEST`], besides memory, table and [`node_function`]s.
 /// `v` is a value handle, `n` a plan index.
@@ -125,14 +150,17 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("object_2", HHH, H),
     function("object_3", HHHH, H),
     function("object_4", &[I32, I32, I32, I32, I32], H),
+    function("object_8", &[I32, I32, I32, I32, I32, I32, I32, I32, I32], H),
     function("set", HHH, NONE), // (object v, name v, v): only on a fresh object
     function("set_spread", HH, NONE), // (object v, v): { ...v }
     // Reading values.
     function("get", HH, H),  // (v, name v): v[name]; failure when v is null or undefined
     function("path", HH, H), // (v, names): v[name][name]…
     function("input_path", H, H), // (names): the same of $input
-    function("is_nullish", H, H), // -> i32 0 or 1, for ?. and ??
-    function("truthy", H, H), // -> i32 0 or 1
+    function("item_path", H, H), // (names): the same of $item
+    function("parameter_path", HHH, H), // (functions between, index, names): the same of a function's parameter
+    function("is_nullish", H, H),       // -> i32 0 or 1, for ?. and ??
+    function("truthy", H, H),           // -> i32 0 or 1
     // Operators, with JavaScript's meaning; each gives a value handle.
     function("add", HH, H),
     function("subtract", HH, H),
@@ -163,6 +191,19 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("to_string", H, H), // ToString, for ${} in a template literal
     function("text", H, H), // text of a value among other text: "" for null and undefined, JSON for objects
     function("concat", HH, H), // of two strings
+    // Numbers as such. ToNumber fails as operators do, and is NaN then.
+    function("number_of", H, NUMBER),
+    function("input_number", NONE, NUMBER), // of $input
+    function("item_number", NONE, NUMBER),  // of $item
+    function("from_number", NUMBER, H),
+    function("remainder_of", NUMBERS, NUMBER), // a % b
+    function("power_of", NUMBERS, NUMBER),     // a ** b
+    function("math", &[I32, F64], NUMBER),     // (global, number): a function of one number
+    // A text part by part; texts within a part of another are whole before it goes on.
+    function("text_begin", NONE, NONE),
+    function("text_append", H, NONE), // (v): its ToString
+    function("text_show", H, NONE),   // (v): its text as by `text`
+    function("text_end", NONE, H),
     // Calls. A method or global function is named by its number, see `value::methods`. Up to three arguments are
     // handles, of which `count` are given; else they are one array.
     function("call_method", &[I32, I32, I32, I32, I32, I32], H), // (receiver v, method, count, a v, b v, c v)
@@ -179,23 +220,25 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     // (v): the value of a whole expression of a pattern in which none fails its node: if it has failed, `undefined`.
     function("lenient", H, H),
     // In a function of an expression, which a method calls.
-    function("parameter", HH, H), // (functions between, index)
-    function("let", HH, NONE),    // (index, v): gives the innermost function's parameter a value
+    function("parameter", HH, H),             // (functions between, index)
+    function("parameter_number", HH, NUMBER), // ToNumber of that
+    function("let", HH, NONE),                // (index, v): gives the innermost function's parameter a value
     // Names.
-    function("input", NONE, H),    // $input, $json
-    function("item", NONE, H),     // $item
-    function("index", NONE, H),    // $index
-    function("first", NONE, H),    // $a
-    function("second", NONE, H),   // $b
-    function("trigger", NONE, H),  // $trigger
-    function("run", NONE, H),      // $run
-    function("vars", NONE, H),     // $vars
-    function("secret", H, H),      // $secrets.NAME: (name v)
-    function("error", NONE, H),    // $error
-    function("node_output", H, H), // $nodes["id"], $("Label"): (n)
-    function("node_item", H, H),   // $("Label").item: (n)
-    function("random", NONE, H),   // $random()
-    function("uuid", NONE, H),     // $uuid()
+    function("input", NONE, H),      // $input, $json
+    function("input_list", NONE, H), // $input.all(), where a node executes for each of a list
+    function("item", NONE, H),       // $item
+    function("index", NONE, H),      // $index
+    function("first", NONE, H),      // $a
+    function("second", NONE, H),     // $b
+    function("trigger", NONE, H),    // $trigger
+    function("run", NONE, H),        // $run
+    function("vars", NONE, H),       // $vars
+    function("secret", H, H),        // $secrets.NAME: (name v)
+    function("error", NONE, H),      // $error
+    function("node_output", H, H),   // $nodes["id"], $("Label"): (n)
+    function("node_item", H, H),     // $("Label").item: (n)
+    function("random", NONE, H),     // $random()
+    function("uuid", NONE, H),       // $uuid()
     // Bookkeeping.
     function("emit", HH, NONE), // (port index, v): a value leaves a definition's output port
 ];

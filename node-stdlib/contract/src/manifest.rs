@@ -80,6 +80,9 @@ pub struct Trigger {
     /// Parameters as they were given; those of triggers are literal.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
+    /// The requests by which its service is told to send to the webhook; empty: nobody tells it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub subscription: Map<String, Value>,
     /// Whether a RespondToWebhook can be reached from it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub responds: bool,
@@ -156,6 +159,9 @@ pub struct Settings {
     /// What becomes of an expression that throws.
     #[serde(skip_serializing_if = "Expressions::is_strict")]
     pub expressions: Expressions,
+    /// Whether lists of items travel along the edges, and nodes execute for each of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub items: bool,
 }
 
 /// What becomes of an expression that throws.

@@ -17,6 +17,17 @@ pub use view::{ConstantView, List, NodeView, ScopeView, View};
 /// "No such index" in every optional word.
 pub const NONE: u32 = u32::MAX;
 
+/// Within the node of an operation of two requests, the node that sends the first, which finds something.
+pub const FINDS: &str = "$find";
+/// The one that sends the second, which is about what was found.
+pub const REQUESTS: &str = "$request";
+
+/// The execution that has found what this one of [`REQUESTS`] is about, as keys of effects begin with them; none of others.
+pub fn found_by(execution: &str) -> Option<String> {
+    let (before, after) = execution.split_once(&format!("/{REQUESTS}/"))?;
+    Some(format!("{before}/{FINDS}/{after}"))
+}
+
 /// How the run loop treats a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NodeKind {
@@ -82,6 +93,8 @@ pub struct Node {
     pub once: bool,
     /// `always: true`: if nothing would leave by the first port, or an empty list, one empty item does.
     pub always: bool,
+    /// In a graph of items: what leaves is a list of items, and none leaves by no port; lists that come by several edges follow each other.
+    pub items: bool,
     /// How many elements or iterations may be in flight; at least 1.
     pub concurrency: u32,
     /// Merge with mode `first`: runs at the first live edge.
@@ -297,7 +310,8 @@ impl Plan {
                     // The other way round, so that plans from before this bit mean that it may be so.
                     | u32::from(!node.seen_outside) << 4
                     | u32::from(node.once) << 5
-                    | u32::from(node.always) << 6,
+                    | u32::from(node.always) << 6
+                    | u32::from(node.items) << 7,
                 node.concurrency.max(1),
                 node.body.unwrap_or(NONE),
                 node.pin.as_ref().map_or(NONE, |(port, _)| *port),

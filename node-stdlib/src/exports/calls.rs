@@ -146,8 +146,13 @@ extern "C" fn lacks_method(of: i32, number: i32) -> i32 {
 
 #[unsafe(export_name = "parameter")]
 extern "C" fn parameter(up: i32, index: i32) -> i32 {
+    make(parameter_of(up, index, Value::clone))
+}
+
+/// Reads a parameter in place. `reader` must not call functions of the expression.
+pub(super) fn parameter_of<T>(up: i32, index: i32, reader: impl FnOnce(&Value) -> T) -> T {
     let (up, index) = (up as u32 as usize, index as u32 as usize);
-    make(FRAMES.with_borrow(|frames| frames.get(up, index).cloned().unwrap_or_default()))
+    FRAMES.with_borrow(|frames| reader(frames.get(up, index).unwrap_or(&Value::Undefined)))
 }
 
 #[unsafe(export_name = "let")]

@@ -3,7 +3,7 @@
 //! Whoever calls compiled code marks the stack and releases it afterwards.
 
 use heddle_contract::plan::{ConstantView, View};
-use heddle_values::{Array, JSON_DEPTH_MAX, JsonTexts, Object, Value};
+use heddle_values::{Array, JSON_DEPTH_MAX, JsonTexts, Object, Shape, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
@@ -18,7 +18,27 @@ thread_local! {
 enum Names {
     Unread,
     Read,
-    Resolved(&'static [&'static Value]),
+    Resolved(&'static List),
+}
+
+/// A list that is read again and again.
+struct List {
+    names: Vec<Resolved>,
+    /// As the names of an object, if they can be that.
+    shape: OnceCell<Option<Shape>>,
+}
+
+struct Resolved {
+    value: &'static Value,
+    /// Where objects have had it.
+    place: Cell<u32>,
+}
+
+/// A name of a list.
+pub(super) struct Name {
+    pub value: &'static Value,
+    /// Where objects have had it, if that is remembered.
+    pub place: Option<&'static Cell<u32>>,
 }
 
 /// The plan's constants, each made when it is first read.
@@ -60,19 +80,29 @@ pub(super) fn begin(plan: View<'static>) {
 /// Lists of names beyond are never resolved once for all; no plan of ours has so many.
 const LISTS_MAX: usize = 1 << 20;
 
-/// A list of names in the plan, as constants. Resolved once for all when it is read for the second time: in a short run
-/// most are read once.
-pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
-    let index = names as u32 as usize;
+/// The names of a list in the plan, as constants.
+fn read_names(names: i32) -> impl Iterator<Item = &'static Value> {
     let constants = CONSTANTS.get();
-    let read = move || {
-        let list = constants.plan.unwrap_or_default().names(names as u32);
-        list.iter().filter_map(move |name| constants.get(name as usize))
-    };
-    let resolved = NAMES.with_borrow_mut(|lists| match lists.get_mut(index) {
+    let list = constants.plan.unwrap_or_default().names(names as u32);
+    list.iter().filter_map(move |name| constants.get(name as usize))
+}
+
+/// A list of names in the plan that has been read before. It is resolved once for all when it is read for the second time:
+/// in a short run most are read once.
+fn resolved(names: i32) -> Option<&'static List> {
+    let index = names as u32 as usize;
+    NAMES.with_borrow_mut(|lists| match lists.get_mut(index) {
         Some(Names::Resolved(list)) => Some(*list),
         Some(seen @ Names::Read) => {
-            let list: &'static [&'static Value] = Vec::leak(read().collect());
+            let resolved = |value| Resolved {
+                value,
+                place: Cell::new(0),
+            };
+            let list = List {
+                names: read_names(names).map(resolved).collect(),
+                shape: OnceCell::new(),
+            };
+            let list: &'static List = Box::leak(Box::new(list));
             *seen = Names::Resolved(list);
             Some(list)
         }
@@ -86,10 +116,36 @@ pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
             None
         }
         None => None,
+    })
+}
+
+/// A list of names in the plan.
+pub(super) fn names_at(names: i32) -> impl Iterator<Item = Name> {
+    let resolved = resolved(names);
+    let unresolved = resolved.is_none().then(|| read_names(names));
+    let resolved = resolved.map_or(&[][..], |list| &list.names);
+    let resolved = resolved.iter().map(|name| Name {
+        value: name.value,
+        place: Some(&name.place),
     });
-    let unresolved = resolved.is_none().then(read);
-    let resolved = resolved.unwrap_or_default().iter().copied();
-    resolved.chain(unresolved.into_iter().flatten())
+    let unresolved = unresolved.into_iter().flatten();
+    resolved.chain(unresolved.map(|value| Name { value, place: None }))
+}
+
+/// An object whose names are those of a list, with the values of these handles.
+pub(super) fn object_of(names: i32, items: &[i32]) -> Object {
+    let Some(list) = resolved(names) else {
+        let properties = read_names(names).zip(items);
+        return Object::of_properties(properties.map(|(name, item)| (name.to_text(), value(*item))));
+    };
+    let texts = || list.names.iter().map(|name| name.value.to_text());
+    match list.shape.get_or_init(|| Shape::of_names(texts().collect()).ok()) {
+        Some(shape) if shape.len() <= items.len() => {
+            let values = items.iter().take(shape.len()).map(|item| value(*item));
+            Object::of_shape(shape.clone(), values.collect())
+        }
+        _ => Object::of_properties(texts().zip(items).map(|(name, item)| (name, value(*item)))),
+    }
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.
@@ -140,9 +196,22 @@ pub(super) fn value(handle: i32) -> Value {
     read(handle, Value::clone)
 }
 
-/// The value of a handle that nobody reads any more.
-pub(super) fn take(handle: i32) -> Value {
-    change(handle, std::mem::take).unwrap_or_else(|| value(handle))
+/// The value of a handle that a function gives when it returns, which forgets the handles made since `mark`. One from before
+/// is somebody else's, though no module of ours gives one.
+pub(super) fn returned(handle: i32, mark: usize) -> Value {
+    if handle < FIXED as i32 {
+        release(mark);
+        return value(handle);
+    }
+    HANDLES.with_borrow_mut(|handles| {
+        let at = handle as usize - FIXED;
+        let value = match handles.get_mut(at) {
+            Some(own) if at >= mark => std::mem::take(own),
+            other => other.cloned().unwrap_or_default(),
+        };
+        handles.truncate(mark);
+        value
+    })
 }
 
 /// Changes the value of a handle in place; `None` if there is none.
@@ -176,11 +245,6 @@ pub(super) fn object(slot: &mut Value) -> &mut Object {
 /// Height of the stack.
 pub(super) fn mark() -> usize {
     HANDLES.with_borrow(Vec::len)
-}
-
-/// The first handle that is made at this height.
-pub(super) fn first_after(mark: usize) -> i32 {
-    (mark + FIXED) as i32
 }
 
 /// Forgets the handles made since `mark`.

@@ -1,7 +1,7 @@
 //! The run loop's outside, as WebAssembly has it: the host's functions and the module's function table.
 
 use super::engine::Engine;
-use super::handles::{first_after, mark, release, take, value};
+use super::handles::{mark, release, returned};
 use super::registers::{CURRENT_NODE, SITE};
 use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
 use crate::node::Level;
@@ -83,13 +83,7 @@ impl Outside for Host {
         let height = mark();
         let evaluate = self.table_base.wrapping_add(1);
         let result = dispatch!(evaluate, function, extern "C" fn(u32) -> i32);
-        // A handle from before the call is somebody else's, though no module of ours gives one.
-        let result = result.map(|handle| match handle >= first_after(height) {
-            true => take(handle),
-            false => value(handle),
-        });
-        release(height);
-        result.unwrap_or_default()
+        returned(result.unwrap_or(heddle_contract::abi::UNDEFINED), height)
     }
 
     fn read(&self, input: Input) -> Vec<u8> {

@@ -8,6 +8,7 @@ use super::loop_run::{Composite, Kind, LoopRun};
 use super::outside::TraceKind;
 use super::report::{broken_plan, error_value};
 use super::run::{Outside, Run, State};
+use super::spread::as_items;
 use crate::failure::{Again, Failure};
 use heddle_values::Value;
 
@@ -131,7 +132,8 @@ impl<O: Outside> Run<'_, O> {
             self.trace_error(job.token, &error);
             if let Some(port) = port {
                 let mut state = self.state.borrow_mut();
-                let emitted = state.error_emitted(place.frame, port, error);
+                let mut emitted = state.error_emitted(place.frame, port, error);
+                as_items(node, &mut emitted);
                 state.deliver(&job, emitted);
             }
         }

@@ -6,6 +6,7 @@ use super::names::Caller;
 use super::outside::TraceKind;
 use super::report::{broken_plan, error_value};
 use super::run::{Outside, Run, State};
+use super::spread::as_items;
 use crate::failure::{Again, Failure, unreadable};
 use crate::leaving::{all_leaving, leaving};
 use crate::node::{Emission, Level, NodeResult, Outcome, Request, Resume, Run as RunNode, Step};
@@ -74,7 +75,8 @@ impl<O: Outside> Run<'_, O> {
         match parse_json(json.as_bytes(), JSON_DEPTH_MAX) {
             Ok(value) => {
                 let first = first_output(self.plan.node(place.node));
-                let emitted = vec![(if port == 0 { first } else { port }, value)];
+                let mut emitted = vec![(if port == 0 { first } else { port }, value)];
+                as_items(self.plan.node(place.node), &mut emitted);
                 self.trace_values(token, TraceKind::Pinned, &emitted);
                 self.state.borrow_mut().complete(place, emitted);
                 self.advance_loops();
@@ -97,6 +99,9 @@ impl<O: Outside> Run<'_, O> {
                     self.begin(job);
                     self.outside.call_body(self, function);
                     let mut state = self.state.borrow_mut();
+                    if state.deliver_at_once() {
+                        return;
+                    }
                     let result = state.current.take_result();
                     job = state.current.end();
                     result
@@ -192,14 +197,20 @@ impl<O: Outside> Run<'_, O> {
             return self.fail_around(job.place, &failure);
         };
         let mut state = self.state.borrow_mut();
-        let emitted = state.error_emitted(job.place.frame, port, error);
+        let mut emitted = state.error_emitted(job.place.frame, port, error);
+        if job.element.is_none() {
+            as_items(node, &mut emitted);
+        }
         state.deliver(&job, emitted);
     }
 
     pub(super) fn emitted(&self, mut job: Job, mut emitted: Vec<(u32, Value)>) {
         let node = self.plan.node(job.place.node);
+        if job.element.is_none() {
+            as_items(node, &mut emitted);
+        }
         let may_fill = node.always() && job.element.is_none() && !none_came(node, &job.input);
-        if may_fill && fill(node, &mut emitted, false) {
+        if may_fill && fill(node, &mut emitted, node.items()) {
             job.origins.retain(|(port, _)| *port != first_output(node));
         }
         self.trace_values(job.token, TraceKind::Output, &emitted);
@@ -362,6 +373,31 @@ impl State<'_> {
             None => self.complete(job.place, emitted),
             Some((group, element)) => self.deliver_element(group, element, emitted),
         }
+    }
+}
+
+impl State<'_> {
+    /// Delivers what the execution of a node on an element has given, if that is values that leave as they are, as nearly
+    /// always: whether it is done.
+    fn deliver_at_once(&mut self) -> bool {
+        let current = &mut self.current;
+        let (Some((group, element)), None, false) =
+            (current.job.element, &current.failure, self.plan.trace())
+        else {
+            return false;
+        };
+        let Some(Ok(Outcome::Emit(Emission(emitted)))) = &mut current.result else {
+            return false;
+        };
+        let leaves = |(_, value): &(u32, Value)| value.is_json() && value.depth() <= JSON_DEPTH_MAX;
+        if !emitted.iter().all(leaves) {
+            return false;
+        }
+        let emitted = std::mem::take(emitted);
+        current.result = None;
+        current.job.input = Value::Undefined;
+        self.deliver_element(group, element, emitted);
+        true
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::frames::{EdgeState, Place};
 use super::run::State;
+use super::spread::joined;
 use heddle_values::{Array, Object, Value};
 
 impl State<'_> {
@@ -50,12 +51,21 @@ impl State<'_> {
             .incoming()
             .iter()
             .filter(|edge| chosen.is_none_or(|chosen| chosen == *edge));
+        // In a graph of items, a Merge tells its lists apart by their places, and others by their ports: they get empty ones as well.
+        let has_others = || {
+            node.incoming()
+                .iter()
+                .any(|edge| self.plan.edge(edge).target_port != port)
+        };
+        let keeps_places = node.items() && (node.collect() || has_others());
+        let none = || keeps_places.then(|| Value::from(Vec::new()));
         let mut live = edges
             .filter(|edge| self.plan.edge(*edge).target_port == port)
-            .filter_map(|edge| self.live_value(place.frame, edge));
+            .filter_map(|edge| self.live_value(place.frame, edge).or_else(none));
         let first = live.next()?;
         let value = match (live.next(), node.collect()) {
             (None, false) => first,
+            (second, false) if node.items() => joined([first].into_iter().chain(second).chain(live)),
             (second, _) => Value::Array([first].into_iter().chain(second).chain(live).collect::<Array>()),
         };
         Some(if node.once() { first_of(value) } else { value })

@@ -3,11 +3,12 @@
 //! The elements' values are collected by port, in the order of the elements. For every value that leaves, the
 //! index of the element that it came from is kept, so that `$("Label").item` can follow it back.
 
-use super::execute::fill;
+use super::execute::{fill, first_output};
 use super::frames::Place;
 use super::job::{Group, Job};
 use super::outside::TraceKind;
 use super::run::{Outside, Run, State};
+use super::spread::as_items;
 use crate::leaving::all_leaving;
 use crate::node::Origins;
 use heddle_values::{Array, Value};
@@ -72,9 +73,10 @@ impl<O: Outside> Run<'_, O> {
     pub(super) fn emit_elements(&self, job: Job, results: Vec<Vec<(u32, Value)>>) {
         let node = self.plan.node(job.place.node);
         let may_fill = node.always() && !results.is_empty();
-        let (mut emitted, lineage) = by_port(results);
-        if may_fill {
-            fill(node, &mut emitted, true);
+        let (mut emitted, mut lineage) = by_port(results, node.items());
+        as_items(node, &mut emitted);
+        if may_fill && fill(node, &mut emitted, true) {
+            lineage.retain(|(port, _)| *port != first_output(node));
         }
         let emitted = match all_leaving(emitted) {
             Ok(emitted) => emitted,
@@ -122,8 +124,9 @@ impl State<'_> {
 
 type ByPort<T> = Vec<(u32, T)>;
 
-/// Arrays of what left by each port, and where each of their elements came from.
-fn by_port(results: Vec<Vec<(u32, Value)>>) -> (ByPort<Value>, ByPort<Origins>) {
+/// Arrays of what left by each port, and where each of their elements came from. In a graph of items, what an element gave as an
+/// array are several.
+fn by_port(results: Vec<Vec<(u32, Value)>>, spreads: bool) -> (ByPort<Value>, ByPort<Origins>) {
     if results.is_empty() {
         return (vec![(0, Value::from(Vec::new()))], Vec::new());
     }
@@ -138,8 +141,11 @@ fn by_port(results: Vec<Vec<(u32, Value)>>) -> (ByPort<Value>, ByPort<Origins>) 
                     ports.len() - 1
                 });
             if let Some((_, values, origins)) = ports.get_mut(at) {
-                values.push(value);
-                origins.push(element as u32);
+                match value {
+                    Value::Array(items) if spreads => values.extend(items.into_vec()),
+                    value => values.push(value),
+                }
+                origins.resize(values.len(), element as u32);
             }
         }
     }

@@ -18,6 +18,8 @@ pub(super) enum Kind {
         concurrency: u32,
         in_flight: u32,
         results: Vec<Option<Value>>,
+        /// In a graph of items, for each iteration: which element of the loop's input each item comes from that came back.
+        origins: Vec<Vec<u32>>,
         /// Asked for by the elements of batches.
         starts: OnceCell<Option<Vec<usize>>>,
     },
@@ -30,11 +32,12 @@ pub(super) enum Kind {
 }
 
 impl LoopRun {
-    /// How many items a ForEach iterates over.
+    /// How many items a ForEach iterates over, or a composite with `each`.
     pub fn item_count(&self) -> Option<usize> {
         match &self.kind {
             Kind::ForEach { items, .. } => Some(items.len()),
-            Kind::Repeat { .. } | Kind::Composite(_) => None,
+            Kind::Composite(composite) => composite.each.then_some(composite.items.len()),
+            Kind::Repeat { .. } => None,
         }
     }
 
@@ -52,6 +55,17 @@ impl LoopRun {
         let is_same = batch.get(element as usize)?.deep_equal(input.get(at)?);
         let is_input = is_same && starts.last() == Some(&input.len());
         u32::try_from(at).ok().filter(|_| is_input)
+    }
+
+    /// Where the only element of an iteration's batch is in that list.
+    pub fn place_of_only(&self, iteration: u32) -> Option<u32> {
+        let Kind::ForEach { items, .. } = &self.kind else {
+            return None;
+        };
+        match items.get(iteration as usize)? {
+            Value::Array(batch) if batch.len() == 1 => self.place_of_batched(iteration, 0),
+            _ => None,
+        }
     }
 
     /// What arrived at the loop.

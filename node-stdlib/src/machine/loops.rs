@@ -6,6 +6,7 @@ use super::job::Job;
 use super::loop_run::{Kind, LoopRun};
 use super::outside::TraceKind;
 use super::run::{Outside, Run, State};
+use super::spread::{as_items, joined};
 use crate::failure::Failure;
 use crate::leaving::leaving;
 use crate::node::Origins;
@@ -15,12 +16,16 @@ use std::cell::OnceCell;
 impl<O: Outside> Run<'_, O> {
     /// `items` are JSON already.
     pub(super) fn start_for_each(&self, job: Job, items: Vec<Value>, concurrency: u32) {
-        let results = vec![None; items.len()];
+        let count = items.len();
         let kind = Kind::ForEach {
             items,
             concurrency: concurrency.max(1),
             in_flight: 0,
-            results,
+            results: vec![None; count],
+            origins: match self.plan.node(job.place.node).items() {
+                true => vec![Vec::new(); count],
+                false => Vec::new(),
+            },
             starts: OnceCell::new(),
         };
         self.start_loop(job, kind);
@@ -131,7 +136,13 @@ impl<O: Outside> Run<'_, O> {
             return;
         };
         self.trace_resume(looped.job.token);
+        let node = self.plan.node(looped.job.place.node);
         let value = match looped.kind {
+            Kind::ForEach { results, origins, .. } if node.items() => {
+                let origins = vec![(DONE, vec![origins.into_iter().flatten().collect()])];
+                self.state.borrow_mut().set_lineage(looped.job.place, origins);
+                leaving(joined(results.into_iter().flatten()))
+            }
             Kind::ForEach { results, .. } => {
                 let lineage = lineage(&looped.job.input, &results);
                 self.state.borrow_mut().set_lineage(looped.job.place, lineage);
@@ -144,9 +155,9 @@ impl<O: Outside> Run<'_, O> {
             Ok(value) => vec![(DONE, value)],
             Err(failure) => return self.give_up(looped.job, failure),
         };
-        let node = self.plan.node(looped.job.place.node);
+        as_items(node, &mut emitted);
         let may_fill = node.always() && !none_came(node, &looped.job.input);
-        if may_fill && fill(node, &mut emitted, false) {
+        if may_fill && fill(node, &mut emitted, node.items()) {
             self.state.borrow_mut().set_lineage(looped.job.place, Vec::new());
         }
         self.trace_values(looped.job.token, TraceKind::Output, &emitted);
@@ -203,14 +214,21 @@ impl State<'_> {
             return Some(loop_run);
         }
         let returned = self.returned(frame);
+        let known = self.origins_of_returned(frame);
         self.frames.close(frame_index);
         match &mut self.loops.get_mut(loop_run)?.kind {
             Kind::ForEach {
-                in_flight, results, ..
+                in_flight,
+                results,
+                origins,
+                ..
             } => {
                 *in_flight = in_flight.saturating_sub(1);
                 if let Some(slot) = results.get_mut(number) {
                     *slot = returned;
+                }
+                if let Some(origins) = origins.get_mut(number) {
+                    *origins = known;
                 }
             }
             Kind::Repeat { value, .. } => {
@@ -229,11 +247,15 @@ impl State<'_> {
         let first = live.next()?;
         match live.next() {
             None => Some(first),
+            second if self.plan.node(frame.loop_node).items() => {
+                Some(joined([first].into_iter().chain(second).chain(live)))
+            }
             second => Some(Value::Array(
                 [first].into_iter().chain(second).chain(live).collect(),
             )),
         }
     }
+
     /// The edges by which values came back, and the values.
     pub(super) fn live_returns(&self, frame: &Frame) -> impl Iterator<Item = (u32, Value)> {
         let returns = self.plan.scope(frame.scope).returns();

@@ -20,6 +20,14 @@ impl<O: Outside> Run<'_, O> {
         self.state.borrow().current.job.input.clone()
     }
 
+    /// `$input.all()` where a node executes for each item: the list of which `$input` is one.
+    pub fn input_list(&self) -> Value {
+        let state = self.state.borrow();
+        let job = &state.current.job;
+        let group = job.element.and_then(|(group, _)| state.groups.get(group));
+        group.map_or_else(|| job.input.clone(), |group| Value::Array(group.elements.clone()))
+    }
+
     /// Reads `$input` in place. `reader` must not call back into the run.
     pub fn with_input<T>(&self, reader: impl FnOnce(&Value) -> T) -> T {
         reader(&self.state.borrow().current.job.input)
@@ -27,16 +35,20 @@ impl<O: Outside> Run<'_, O> {
 
     /// `$item`: of the function value being evaluated, or of `each`, or of the innermost loop or composite with `each`.
     pub fn item(&self) -> Value {
+        self.with_item(Value::clone)
+    }
+
+    /// Reads `$item` in place. `reader` must not call back into the run.
+    pub fn with_item<T>(&self, reader: impl FnOnce(&Value) -> T) -> T {
         let state = self.state.borrow();
         let current = &state.current;
-        match (&current.item, current.job.element) {
-            (Some((item, _)), _) => item.clone(),
-            (None, Some(_)) => current.job.input.clone(),
+        reader(match (&current.item, current.job.element) {
+            (Some((item, _)), _) => item,
+            (None, Some(_)) => &current.job.input,
             (None, None) => state
                 .item_frame(current.job.place.frame)
-                .map(|frame| frame.item.clone())
-                .unwrap_or_default(),
-        }
+                .map_or(&Value::Undefined, |frame| &frame.item),
+        })
     }
 
     /// `$index`, found as `$item` is.
@@ -248,7 +260,10 @@ impl<O: Outside> Run<'_, O> {
         let value = self.outside.call_function(self, function);
         let mut state = self.state.borrow_mut();
         state.current.item = outer;
-        state.current.failure.take().map_or(Ok(value), Err)
+        match state.current.failure {
+            None => Ok(value),
+            Some(_) => state.current.failure.take().map_or(Ok(value), Err),
+        }
     }
 
     pub(super) fn context_field(&self, name: &str) -> Value {
@@ -326,7 +341,17 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
     }
 
     fn respond(&mut self, response: &Value) {
-        if std::mem::replace(&mut self.0.state.borrow_mut().responded, true) {
+        let (is_answered, is_further) = {
+            let mut state = self.0.state.borrow_mut();
+            let Job { place, element, .. } = &state.current.job;
+            // In a graph of items it executes for each of them, and the first one answers.
+            let is_further = self.0.plan.node(place.node).items() && matches!(element, Some((_, 1..)));
+            (std::mem::replace(&mut state.responded, true), is_further)
+        };
+        if is_answered && is_further {
+            return;
+        }
+        if is_answered {
             self.log(
                 Level::Warn,
                 "The webhook is already answered; this response is ignored.",

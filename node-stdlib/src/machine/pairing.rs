@@ -6,10 +6,11 @@
 
 use super::frames::{EdgeState, Frame, Place};
 use super::run::{Outside, Run, State};
+use super::spread::count;
 use crate::failure::Failure;
 use crate::node::Origins;
 use heddle_contract::abi::code;
-use heddle_contract::plan::{Edge, NONE};
+use heddle_contract::plan::{Edge, NONE, NodeView};
 use heddle_values::{Array, Value};
 
 /// An element of a value, or (`None`) the value as a whole.
@@ -20,6 +21,14 @@ struct Way<'s> {
     edge: Edge,
     value: &'s Value,
     element: Element,
+}
+
+/// What a way back has led to.
+enum Found {
+    /// The element that was looked for.
+    Element(Value),
+    /// An element of the input of the loop around.
+    Around(Place, u32),
 }
 
 /// How many ways back are looked at, for each node of the frame.
@@ -97,8 +106,9 @@ impl State<'_> {
                 is_own.then_some(Some(u32::try_from(*index).ok()?))
             }
             (Value::Array(elements), None) => {
-                // With `once` it is about the only one that is left.
-                let is_one = elements.len() == 1 && self.plan.node(current.job.place.node).once();
+                // With `once` it is about the only one that is left; in a graph of items, any value comes as a list.
+                let node = self.plan.node(current.job.place.node);
+                let is_one = elements.len() == 1 && (node.once() || node.items());
                 is_one.then_some(Some(0))
             }
             _ => Some(None),
@@ -108,25 +118,68 @@ impl State<'_> {
     /// Follows an element of a node's input back to an element of `target`'s output.
     fn element_of(&self, place: Place, element: Element, target: u32) -> Option<Value> {
         let frame = self.frames.get(place.frame)?;
-        let mut open = self.ways_into(frame, place.node, element);
+        let open = self.ways_into(frame, place.node, element);
+        let found = self.follow(frame, open, |way| {
+            if way.edge.source == target {
+                match (way.value, way.element) {
+                    (Value::Array(elements), Some(element)) => {
+                        return Some(elements.get(element as usize).cloned().map(Found::Element));
+                    }
+                    (Value::Array(_), None) => {}
+                    (single, _) => return Some(Some(Found::Element(single.clone()))),
+                }
+            }
+            let (around, element) = self.out_of_batch(frame, way)?;
+            Some(Some(Found::Around(around, element)))
+        });
+        match found?? {
+            Found::Element(element) => Some(element),
+            Found::Around(around, element) => self.element_of(around, Some(element), target),
+        }
+    }
+
+    /// Which element of the loop's input each item comes from that a batch in a graph of items has brought back; `NONE`: nobody knows.
+    pub(super) fn origins_of_returned(&self, frame: &Frame) -> Vec<u32> {
+        let Some(looped) = self.loops.get(frame.loop_run) else {
+            return Vec::new();
+        };
+        if !self.plan.node(frame.loop_node).items() || looped.item_count().is_none() {
+            return Vec::new();
+        }
+        let only = looped.place_of_only(frame.turn.index);
+        let mut origins = Vec::new();
+        for (edge, value) in self.live_returns(frame) {
+            let edge = self.plan.edge(edge);
+            let places = 0..u32::try_from(count(&value)).unwrap_or(0);
+            origins.extend(places.map(|place| {
+                let origin = || {
+                    let way = Way::new(edge, &value, Some(place));
+                    self.follow(frame, vec![way], |way| {
+                        self.out_of_batch(frame, way).map(|(_, element)| element)
+                    })
+                };
+                only.or_else(origin).unwrap_or(NONE)
+            }));
+        }
+        origins
+    }
+
+    /// Follows ways back within a frame, until one of them gives something.
+    fn follow<'s, T>(
+        &'s self,
+        frame: &'s Frame,
+        mut open: Vec<Way<'s>>,
+        mut found: impl FnMut(&Way<'s>) -> Option<T>,
+    ) -> Option<T> {
         let ways_max = frame.nodes.len().saturating_mul(WAYS_FOR_NODE);
         let mut seen = Vec::new();
         // The first edge is looked at first.
         open.reverse();
         while let Some(way) = open.pop() {
-            if way.edge.source == target {
-                match (way.value, way.element) {
-                    (Value::Array(elements), Some(element)) => {
-                        return elements.get(element as usize).cloned();
-                    }
-                    (Value::Array(_), None) => {}
-                    (single, _) => return Some(single.clone()),
-                }
+            if let Some(found) = found(&way) {
+                return Some(found);
             }
             let step = (way.edge.source, way.edge.source_port, way.element);
-            if let Some((around, element)) = self.out_of_batch(frame, &way) {
-                return self.element_of(around, Some(element), target);
-            }
             // What a body gets comes from a node around it.
             let is_here = self.plan.node(way.edge.source).scope() == frame.scope;
             if is_here && seen.len() < ways_max && !seen.contains(&step) {
@@ -157,9 +210,14 @@ impl State<'_> {
         let is_one_port = live
             .windows(2)
             .all(|two| matches!(two, [(a, _), (b, _)] if a.target_port == b.target_port));
-        let collects = self.plan.node(node).collect();
+        let view = self.plan.node(node);
+        let collects = view.collect();
         match (&live[..], element) {
             ([(edge, value)], _) if !collects => vec![Way::new(*edge, value, element)],
+            // The value of a port is all that its edges have brought, one list after the other.
+            (_, Some(place)) if is_one_port && !collects && view.items() => {
+                way_of_joined(&live, place).into_iter().collect()
+            }
             // The value of a port is the list of what its edges have brought.
             (_, Some(place)) if is_one_port && !collects => {
                 let way = live.get(place as usize);
@@ -187,7 +245,7 @@ impl State<'_> {
             .find(|(port, _)| *port == way.edge.source_port);
         let Some((_, origins)) = told else {
             let live = self.live_edges(frame, node.index);
-            return match element_before(way, &live, node.once()) {
+            return match element_before(way, &live, node) {
                 Some(element) => self.ways_into(frame, node.index, element),
                 None => Vec::new(),
             };
@@ -201,8 +259,22 @@ impl State<'_> {
             return origin.map_or_else(Vec::new, |at| self.ways_into(frame, node.index, Some(at)));
         }
         let live = self.live_edges(frame, node.index);
-        live.into_iter()
+        // In a graph of items, a Merge has got a list for each edge, dead or not.
+        let is_live = |edge: u32| {
+            let state = frame.edges.get(self.plan.edge_place(edge).1 as usize);
+            matches!(state, Some(EdgeState::Live(_)))
+        };
+        let lists = node
+            .incoming()
+            .iter()
             .zip(origins)
+            .filter(|(edge, _)| is_live(*edge));
+        let lists: Vec<&Vec<u32>> = match node.items() {
+            true => lists.map(|(_, list)| list).collect(),
+            false => origins.iter().collect(),
+        };
+        live.into_iter()
+            .zip(lists)
             .filter_map(|((edge, value), list)| Some(Way::new(edge, value, Some(origin(list)?))))
             .collect()
     }
@@ -224,7 +296,7 @@ impl State<'_> {
             .collect()
     }
 
-    /// In a loop's body: the element of a node's output that the iteration is about.
+    /// In a loop's body, or a composite's: the element of a node's output that the iteration is about.
     fn iteration_item(&self, frame: u32, node: u32, output: &Value) -> Option<Value> {
         self.frames.chain(frame).find_map(|frame| {
             let looped = self.loops.get(frame.loop_run)?;
@@ -270,10 +342,12 @@ impl<'s> Way<'s> {
 
 /// What of a node's input an element of its output comes from, if the node has told nothing: one input item pairs with all
 /// that came of it, equal counts pair by place. `None`: nobody knows.
-fn element_before(way: &Way<'_>, live: &[(Edge, &Value)], once: bool) -> Option<Element> {
+fn element_before(way: &Way<'_>, live: &[(Edge, &Value)], node: NodeView<'_>) -> Option<Element> {
+    let once = node.once();
     let count = match live {
         [(_, Value::Array(input))] => input.len(),
         [_] => return Some(None),
+        several if node.items() => several.iter().map(|(_, value)| count(value)).sum(),
         several if way.element.is_some() => several.len(),
         _ => return Some(None),
     };
@@ -282,4 +356,17 @@ fn element_before(way: &Way<'_>, live: &[(Edge, &Value)], once: bool) -> Option<
         (Value::Array(output), Some(element)) if output.len() == count => Some(Some(element)),
         _ => None,
     }
+}
+
+/// The way by which an item has come that is at this place of all that several edges have brought.
+fn way_of_joined<'s>(live: &[(Edge, &'s Value)], place: u32) -> Option<Way<'s>> {
+    let mut place = place as usize;
+    for &(edge, value) in live {
+        let count = count(value);
+        if place < count {
+            return Some(Way::new(edge, value, u32::try_from(place).ok()));
+        }
+        place -= count;
+    }
+    None
 }

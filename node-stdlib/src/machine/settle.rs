@@ -2,7 +2,7 @@
 
 use super::frames::{EdgeState, Place, Progress, ROOT, Turn};
 use super::run::State;
-use heddle_contract::plan::NONE;
+use heddle_contract::plan::{NONE, NodeKind};
 use heddle_values::Value;
 
 impl State<'_> {
@@ -26,8 +26,12 @@ impl State<'_> {
             opened.turn = turn;
             opened.item = item.clone();
         }
+        let entering = match node.items() && node.kind() == NodeKind::Composite && turn.has_item {
+            true => Value::from(vec![item]),
+            false => item,
+        };
         for edge in self.plan.scope(scope).entries().iter() {
-            self.settle_edge(frame, edge, Some(&item));
+            self.settle_edge(frame, edge, Some(&entering));
         }
         self.skip_sources(frame, NONE);
         self.follow_dead(frame);

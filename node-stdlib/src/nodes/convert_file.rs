@@ -1,4 +1,4 @@
-//! ConvertFile: the records of a file, piece by piece, to another file or to a list.
+//! ConvertFile: the records of a file, piece by piece, to another file or to a list. Workbooks are `xlsx`'s.
 //!
 //! In memory are one piece of the file, what becomes of it, and a record that is not at its end: never the whole. A list is there
 //! anyway; as many of its elements are taken at a time as make a piece. A piece is read by the effect `file-piece`, whose result
@@ -15,39 +15,54 @@ use super::csv;
 use super::file::{FILE, file_value, is_file};
 use super::parameters::{array, boolean, choice, given, holds, integer, mismatch, select, text};
 use super::text::value_or_input;
-use super::zip::shared::sink_request;
+use super::xlsx::read::{Progress, SheetReader};
+use super::xlsx::stream::RowWriter;
+use super::zip::shared::{PIECE, asked, sink_request};
 use crate::failure::Failure;
-use crate::node::{Context, Emission, NodeResult, Outcome, Step, Stepping};
-use format::Format;
+use crate::node::{Context, Emission, NodeResult, Outcome, Stepping};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use format::Kind;
 use heddle_contract::abi::code;
 use heddle_values::{Array, Object, Text, Value};
 use reading::Reader;
-use writing::Writer;
+use writing::{Output, Piece, Writer};
 
-/// The effect that reads or writes a part of a file.
-const PIECE: &str = "file-piece";
-/// As much is written at once, in bytes.
-const PIECE_BYTES: usize = 1 << 20;
 const COUNT_MAX: i64 = 1_000_000_000;
 
 /// Begins with the first piece, or with the elements of a list.
 pub fn convert_file(parameters: &Object, context: &mut dyn Context) -> NodeResult {
-    let from = given(parameters, "from").map(|_| choice(parameters, "from", Format::NAMES, "csv"));
-    let from = from.transpose()?.map(Format::of);
-    let to = choice(parameters, "to", &["list", "csv", "jsonLines", "json"], "list")?;
+    let from = given(parameters, "from").map(|_| choice(parameters, "from", Kind::NAMES, "csv"));
+    let from = from.transpose()?.map(Kind::of);
+    let to = ["list", "csv", "jsonLines", "json", "xlsx"];
+    let to = choice(parameters, "to", &to, "list")?;
     let delimiter = csv::delimiter(parameters)?;
     let header = boolean(parameters, "header", true)?;
     let columns = array(parameters, "columns")?;
     let columns = columns.map(|names| names.iter().map(Value::to_text).collect::<Vec<Text>>());
-    let writer = match to {
-        "list" => None,
-        name => Some(Writer::new(Format::of(name), (delimiter, header, columns))),
+    let value = value_or_input(parameters, context);
+    let source = Source::of(&value, from)?;
+    let output = match (to, Kind::of(to)) {
+        ("list", _) => None,
+        (_, Kind::Text(format)) => Some(Output::Text(Writer::new(format, (delimiter, header, columns)))),
+        (_, Kind::Workbook) => {
+            // The parameter says which sheet is read, if one is.
+            let sheet = match source.kind() {
+                Some(Kind::Workbook) => None,
+                _ => text(parameters, "sheet")?,
+            };
+            let sheet = sheet.as_deref().unwrap_or("Sheet1");
+            let rows = RowWriter::new(sheet, (header, columns), context.now_ms())?;
+            Some(Output::Workbook(Box::new(rows)))
+        }
     };
     let name = text(parameters, "name")?;
     let limit = integer(parameters, "limit", 0, COUNT_MAX)?;
+    let ending = output.as_ref().map_or("", Output::ending);
     let mut conversion = Conversion {
         source: None,
         reader: None,
+        sheet: None,
         items: Array::default(),
         next: 0,
         record: given(parameters, "record").cloned(),
@@ -55,45 +70,79 @@ pub fn convert_file(parameters: &Object, context: &mut dyn Context) -> NodeResul
         left: limit.map_or(u64::MAX, |limit| limit as u64),
         seen: 0,
         list: Vec::new(),
-        name: name.unwrap_or_else(|| format!("records.{}", ending(writer.as_ref()))),
-        writer,
+        name: name.unwrap_or_else(|| match source.stem() {
+            Some(stem) => format!("{stem}.{ending}"),
+            None => format!("records.{ending}"),
+        }),
+        output,
         sink: context.execution_key(),
-        handed: 0,
         written: 0,
         doing: Doing::Reading,
     };
-    match value_or_input(parameters, context) {
-        Value::Array(items) => conversion.items = items,
-        Value::Object(file) if is_file(&file) => {
-            let name = text(&file, "name")?.unwrap_or_default();
-            let (source, media_type) = file_value(FILE, &Value::Object(file))?;
-            let format = from.or_else(|| Format::guess(&name, &media_type)).ok_or_else(|| {
-                let message = format!(
-                    "The file's name (\"{name}\") and type ({media_type}) don't tell how its records are written: set \
-                     `from` (csv, jsonLines or json)."
-                );
-                Failure::new(code::PARAMETER, message)
-            })?;
-            conversion.reader = Some(Reader::new(format, (delimiter, header)));
-            conversion.source = Some((source, 0));
-            if given(parameters, "name").is_none() && !name.is_empty() {
-                let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
-                conversion.name = format!("{stem}.{}", ending(conversion.writer.as_ref()));
+    match source {
+        Source::List(items) => conversion.items = items,
+        Source::File { file, kind, .. } => match kind {
+            Kind::Text(format) => {
+                conversion.reader = Some(Reader::new(format, (delimiter, header)));
+                conversion.source = Some((file, 0));
             }
-        }
-        other => return Err(mismatch("value", "a file, or a list of records", &other)),
+            Kind::Workbook => {
+                conversion.sheet = Some(Box::new(SheetReader::of_rows(file, parameters, header)?));
+            }
+        },
     }
     Box::new(conversion).proceed(context)
 }
 
-fn ending(writer: Option<&Writer>) -> &'static str {
-    writer.map_or("", |writer| writer.format().ending())
+/// What is converted.
+enum Source {
+    List(Array),
+    File { file: Value, kind: Kind, name: String },
+}
+
+impl Source {
+    fn of(value: &Value, from: Option<Kind>) -> Result<Self, Failure> {
+        let fields = match value {
+            Value::Array(items) => return Ok(Source::List(items.clone())),
+            Value::Object(fields) if is_file(fields) => fields,
+            other => return Err(mismatch("value", "a file, or a list of records", other)),
+        };
+        let name = text(fields, "name")?.unwrap_or_default();
+        let (file, media_type) = file_value(FILE, value)?;
+        let kind = from.or_else(|| Kind::guess(&name, &media_type)).ok_or_else(|| {
+            let message = format!(
+                "The file's name (\"{name}\") and type ({media_type}) don't tell how its records are written: set \
+                 `from` (csv, jsonLines, json or xlsx)."
+            );
+            Failure::new(code::PARAMETER, message)
+        })?;
+        Ok(Source::File { file, kind, name })
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            Source::List(_) => None,
+            Source::File { kind, .. } => Some(*kind),
+        }
+    }
+
+    /// The file's name without its ending.
+    fn stem(&self) -> Option<&str> {
+        match self {
+            Source::File { name, .. } if !name.is_empty() => {
+                Some(name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem))
+            }
+            _ => None,
+        }
+    }
 }
 
 struct Conversion {
     /// The file, and where its next piece begins; `None`: everything is read.
     source: Option<(Value, u64)>,
     reader: Option<Reader>,
+    /// The workbook that is read, if it is one.
+    sheet: Option<Box<SheetReader>>,
     /// The list that is read instead of a file, and which of its elements is the next.
     items: Array,
     next: usize,
@@ -104,12 +153,10 @@ struct Conversion {
     /// Records read so far.
     seen: usize,
     list: Vec<Value>,
-    writer: Option<Writer>,
+    output: Option<Output>,
     name: String,
     /// What the host calls the file that is being written.
     sink: String,
-    /// Bytes of the writer's text that were handed to the host.
-    handed: usize,
     /// Bytes of the file that are written.
     written: u64,
     doing: Doing,
@@ -119,6 +166,7 @@ struct Conversion {
 #[derive(Clone, Copy)]
 enum Doing {
     Reading,
+    Unpacking,
     Writing(usize),
     Finishing,
 }
@@ -141,8 +189,8 @@ impl Conversion {
             None => record,
         };
         self.left -= 1;
-        match &mut self.writer {
-            Some(writer) => writer.write(record, index),
+        match &mut self.output {
+            Some(output) => output.write(record, index),
             None => {
                 self.list.push(record.into_json());
                 Ok(())
@@ -152,48 +200,64 @@ impl Conversion {
 
     /// The next thing that the host is to do, or the end.
     fn proceed(mut self: Box<Self>, context: &mut dyn Context) -> NodeResult {
-        // Before more is written, what was handed on makes room.
-        if self.waiting() < PIECE_BYTES
-            && let Some(writer) = &mut self.writer
-        {
-            writer.forget(std::mem::take(&mut self.handed));
-        }
-        while self.waiting() < PIECE_BYTES
-            && let Some(item) = self.items.get(self.next).cloned()
-        {
-            self.next += 1;
-            self.take(item, context)?;
-        }
-        if self.left == 0 {
-            self.source = None;
-        }
-        let is_read = self.source.is_none() && self.next >= self.items.len();
-        let Some(writer) = &mut self.writer else {
-            return match self.source.clone() {
-                Some((file, offset)) => self.read(file, offset),
-                None => {
-                    let list = std::mem::take(&mut self.list);
-                    Ok(Outcome::Emit(Emission::one(0, list.into())))
+        loop {
+            if let Some(output) = &mut self.output {
+                output.make_room();
+            }
+            while self.has_room()
+                && let Some(item) = self.items.get(self.next).cloned()
+            {
+                self.next += 1;
+                self.take(item, context)?;
+            }
+            if self.left == 0 {
+                (self.source, self.sheet) = (None, None);
+            }
+            let is_read = self.source.is_none() && self.sheet.is_none() && self.next >= self.items.len();
+            if let Some(output) = &mut self.output {
+                if is_read {
+                    output.end()?;
                 }
-            };
-        };
-        if is_read {
-            writer.end();
-        }
-        let waiting = self.waiting();
-        if waiting >= PIECE_BYTES || (is_read && waiting > 0) {
-            return self.write();
-        }
-        match self.source.clone() {
-            Some((file, offset)) => self.read(file, offset),
-            None => self.finish(),
+                if !self.has_room() {
+                    return self.write();
+                }
+            }
+            if is_read {
+                return match self.output {
+                    Some(_) => self.finish(),
+                    None => Ok(Outcome::Emit(Emission::one(0, self.list.into()))),
+                };
+            }
+            if let Some((file, offset)) = self.source.clone() {
+                return self.read(file, offset);
+            }
+            if let Some(request) = self.unpack(context)? {
+                self.doing = Doing::Unpacking;
+                return asked(PIECE, request, self);
+            }
         }
     }
 
-    /// Bytes of the text that were not handed to the host.
-    fn waiting(&self) -> usize {
-        let text = self.writer.as_ref().map(Writer::text).unwrap_or_default();
-        text.len().saturating_sub(self.handed)
+    /// Whether no piece of what is written waits to be handed on.
+    fn has_room(&self) -> bool {
+        self.output.as_ref().and_then(Output::piece).is_none()
+    }
+
+    /// Takes the next rows of a workbook; what is to be asked of the host, if they are not there.
+    fn unpack(&mut self, context: &mut dyn Context) -> Result<Option<Object>, Failure> {
+        let Some(sheet) = &mut self.sheet else {
+            return Ok(None);
+        };
+        match sheet.proceed()? {
+            Progress::Read(request) => return Ok(Some(request)),
+            Progress::Rows(rows) => {
+                for row in rows {
+                    self.take(row, context)?;
+                }
+            }
+            Progress::End => self.sheet = None,
+        }
+        Ok(None)
     }
 
     fn read(mut self: Box<Self>, file: Value, offset: u64) -> NodeResult {
@@ -207,12 +271,13 @@ impl Conversion {
     }
 
     fn write(mut self: Box<Self>) -> NodeResult {
-        let text = self.writer.as_ref().map(Writer::text).unwrap_or_default();
-        let rest = text.get(self.handed..).unwrap_or_default();
-        let piece = rest.get(..rest.floor_char_boundary(PIECE_BYTES)).unwrap_or(rest);
-        let bytes = piece.len();
+        let (field, content, bytes) = match self.output.as_ref().and_then(Output::piece) {
+            Some(Piece::Text(text)) => ("text", Value::from(text), text.len()),
+            Some(Piece::Bytes(bytes)) => ("base64", Value::from(STANDARD.encode(bytes)), bytes.len()),
+            None => return self.finish(),
+        };
         let mut request = self.sink_request("write");
-        request.insert("text", Value::from(piece));
+        request.insert(field, content);
         self.doing = Doing::Writing(bytes);
         asked(PIECE, request, self)
     }
@@ -224,10 +289,7 @@ impl Conversion {
     }
 
     fn sink_request(&self, operation: &str) -> Object {
-        let media_type = self
-            .writer
-            .as_ref()
-            .map_or("", |writer| writer.format().media_type());
+        let media_type = self.output.as_ref().map_or("", Output::media_type);
         sink_request(operation, &self.sink, self.written, (&self.name, media_type))
     }
 
@@ -258,22 +320,21 @@ impl Conversion {
     }
 }
 
-fn asked(kind: &'static str, request: Object, conversion: Box<Conversion>) -> NodeResult {
-    Ok(Outcome::Step {
-        kind,
-        request: Value::Object(request),
-        step: Step(conversion),
-    })
-}
-
 impl Stepping for Conversion {
     fn resume(mut self: Box<Self>, result: Value, context: &mut dyn Context) -> NodeResult {
         match self.doing {
             Doing::Finishing => return Ok(Outcome::Emit(Emission::one(0, result))),
             Doing::Reading => self.taken(&result, context)?,
+            Doing::Unpacking => {
+                if let Some(sheet) = &mut self.sheet {
+                    sheet.fill(&result)?;
+                }
+            }
             Doing::Writing(bytes) => {
-                self.handed += bytes;
                 self.written += bytes as u64;
+                if let Some(output) = &mut self.output {
+                    output.handed(bytes)?;
+                }
             }
         }
         self.proceed(context)

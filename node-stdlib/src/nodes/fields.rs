@@ -4,7 +4,7 @@ use super::parameters::{array, boolean, mismatch, object, required};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
-use heddle_values::{Object, Text, Value};
+use heddle_values::{JSON_DEPTH_MAX, Object, Text, Value, parse_json, text_to_number};
 
 fn emit(value: Value) -> NodeResult {
     Ok(Outcome::Emit(Emission::one(0, value)))
@@ -19,6 +19,10 @@ pub fn transform(parameters: &Object, _: &mut dyn Context) -> NodeResult {
 pub fn set_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     required(parameters, "fields", "an object of fields")?;
     let fields = object(parameters, "fields")?.cloned().unwrap_or_default();
+    let fields = match object(parameters, "types")? {
+        Some(types) => typed(&fields, types)?,
+        None => fields,
+    };
     let keep = boolean(parameters, "keepInput", true)?;
     let is_path = |name: &Text| name.as_str().is_some_and(|name| name.contains('.'));
     let has_paths = fields.keys().any(is_path);
@@ -45,6 +49,75 @@ pub fn set_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult 
         }
         _ => emit(Value::Object(set(Object::new())?)),
     }
+}
+
+/// Fields in the types that are named, as n8n converts them; null and what is missing become null.
+fn typed(fields: &Object, types: &Object) -> Result<Object, Failure> {
+    let mut typed = Object::with_capacity(fields.len());
+    for (name, value) in fields.iter() {
+        let value = match types.get_text(name) {
+            None => value.clone(),
+            Some(_) if value.is_nullish() => Value::Null,
+            Some(wanted) => {
+                let wanted = wanted.to_text();
+                let wanted = wanted.to_utf8();
+                converted(value, &wanted).ok_or_else(|| {
+                    let message = format!(
+                        "Field `{name}` must be of the type {wanted}, but it is {}.",
+                        value.shape()
+                    );
+                    Failure::new(code::PARAMETER, message)
+                })?
+            }
+        };
+        typed.insert(name.clone(), value);
+    }
+    Ok(typed)
+}
+
+fn converted(value: &Value, wanted: &str) -> Option<Value> {
+    match wanted {
+        "string" => Some(Value::String(value.to_text())),
+        "number" => number_of(value).map(Value::Number),
+        "boolean" => match value {
+            Value::Bool(_) => Some(value.clone()),
+            Value::String(text) if text.to_utf8().eq_ignore_ascii_case("true") => Some(Value::Bool(true)),
+            Value::String(text) if text.to_utf8().eq_ignore_ascii_case("false") => Some(Value::Bool(false)),
+            Value::String(text) if text.to_utf8().trim().is_empty() => None,
+            other => {
+                let number = number_of(other)?;
+                (number == 0.0 || number == 1.0).then_some(Value::Bool(number == 1.0))
+            }
+        },
+        "array" => match value {
+            Value::Array(_) => Some(value.clone()),
+            // Lists are also written with single quotes.
+            Value::String(text) => parsed(&text.to_utf8())
+                .or_else(|| parsed(&text.to_utf8().replace('\'', "\"")))
+                .filter(|value| matches!(value, Value::Array(_))),
+            _ => None,
+        },
+        "object" => match value {
+            Value::Object(_) => Some(value.clone()),
+            Value::String(text) => parsed(&text.to_utf8()).filter(|value| matches!(value, Value::Object(_))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn number_of(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => *number,
+        Value::Bool(value) => f64::from(u8::from(*value)),
+        Value::String(text) => text_to_number(&text.to_utf8()),
+        _ => f64::NAN,
+    };
+    (!number.is_nan()).then_some(number)
+}
+
+fn parsed(text: &str) -> Option<Value> {
+    parse_json(text.as_bytes(), JSON_DEPTH_MAX).ok()
 }
 
 /// PickFields

@@ -1,17 +1,24 @@
-//! Image: what the header of a picture says of it, its format and its size.
+//! Image: what the header of a picture says of it, its format and its size, and pictures in other sizes and formats.
 //!
-//! Of the file, only what comes before the pixels is read. Knows nothing of pixels.
+//! The header is read first, whatever is to become of the picture: how many pixels it has is known before any is decoded.
 
+mod convert;
+mod decode;
+mod encode;
 mod headers;
 mod jpeg;
+mod layout;
 mod part;
+mod pixels;
+mod resize;
 
 use super::file::file_value;
-use super::parameters::choice;
+use super::parameters::{choice, text};
 use super::text::value_or_input;
 use super::zip::shared::{PIECE, asked};
 use super::zip::source::Source;
 use crate::node::{Context, Emission, NodeResult, Outcome, Stepping};
+use convert::Conversion;
 use heddle_values::{Object, Value};
 use jpeg::Jpeg;
 use part::Info;
@@ -21,9 +28,19 @@ const PART_BYTES_MAX: usize = (64 << 10) + 2;
 
 /// Asks for the first piece.
 pub fn image(parameters: &Object, context: &mut dyn Context) -> NodeResult {
-    choice(parameters, "operation", &["info"], "info")?;
+    let operation = choice(parameters, "operation", &["info", "convert"], "info")?;
     let (file, _) = file_value("value", &value_or_input(parameters, context))?;
+    let name = match &file {
+        Value::Object(file) => text(file, "name")?,
+        _ => None,
+    };
+    let conversion = match operation {
+        "convert" => Some(Conversion::of(parameters, context)?),
+        _ => None,
+    };
     let reading = Reading {
+        conversion,
+        name: name.unwrap_or_default(),
         source: Source::new(file),
         offset: 0,
         jpeg: None,
@@ -32,6 +49,10 @@ pub fn image(parameters: &Object, context: &mut dyn Context) -> NodeResult {
 }
 
 struct Reading {
+    /// What is to become of the picture; `None`: its header is all that is wanted.
+    conversion: Option<Conversion>,
+    /// The file's name.
+    name: String,
     source: Source,
     /// Where what is looked at next begins.
     offset: u64,
@@ -58,7 +79,16 @@ impl Reading {
                 None => break headers::info(part)?,
             }
         };
-        Ok(Outcome::Emit(Emission::one(0, Value::Object(told(&info)))))
+        let Reading {
+            conversion,
+            name,
+            source,
+            ..
+        } = *self;
+        match conversion {
+            Some(conversion) => conversion.begin(info, source, &name),
+            None => Ok(Outcome::Emit(Emission::one(0, Value::Object(told(&info))))),
+        }
     }
 }
 

@@ -63,7 +63,10 @@ impl Host {
             }
             "write" => {
                 assert_eq!(number("at"), self.sink.len());
-                self.sink.extend(decoded(&text("base64")));
+                match request.get("text") {
+                    Some(written) => self.sink.extend(written.to_text().to_utf8().bytes()),
+                    None => self.sink.extend(decoded(&text("base64"))),
+                }
                 Value::Null
             }
             "finish" => {

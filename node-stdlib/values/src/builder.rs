@@ -1,16 +1,18 @@
 //! Texts that are put together piece by piece.
 
 use super::Text;
+use super::number::{number_to_text, write_number};
 
 /// A text being built: UTF-8, and UTF-16 units from the first piece on that has lone surrogates.
 #[derive(Default)]
-pub(super) struct TextBuilder {
+pub struct TextBuilder {
     text: String,
     units: Option<Vec<u16>>,
 }
 
 impl TextBuilder {
-    pub(super) fn push(&mut self, text: &Text) {
+    /// Appends a text.
+    pub fn push(&mut self, text: &Text) {
         match (&mut self.units, text.as_str()) {
             (None, Some(text)) => self.text.push_str(text),
             (None, None) => self.units = Some(self.text.encode_utf16().chain(text.units()).collect()),
@@ -18,10 +20,19 @@ impl TextBuilder {
         }
     }
 
-    pub(super) fn push_str(&mut self, text: &str) {
+    /// Appends UTF-8.
+    pub fn push_str(&mut self, text: &str) {
         match &mut self.units {
             None => self.text.push_str(text),
             Some(units) => units.extend(text.encode_utf16()),
+        }
+    }
+
+    /// Appends a number as JavaScript writes it.
+    pub fn push_number(&mut self, number: f64) {
+        match &mut self.units {
+            None => write_number(number, &mut self.text),
+            Some(_) => self.push_str(&number_to_text(number)),
         }
     }
 
@@ -31,7 +42,7 @@ impl TextBuilder {
     }
 
     /// The text. Surrogate halves that met have become one character.
-    pub(super) fn finish(self) -> Text {
+    pub fn finish(self) -> Text {
         match self.units {
             None => self.text.into(),
             Some(units) => Text::from_units(&units),

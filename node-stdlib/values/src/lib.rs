@@ -24,10 +24,11 @@ mod type_error;
 mod value;
 pub mod wire;
 
+pub use builder::TextBuilder;
 pub use date_time::Temporal;
-pub use number::{number_to_text, text_to_number};
+pub use number::{number_to_text, power as number_power, remainder as number_remainder, text_to_number};
 pub use parse::{JSON_DEPTH_MAX, JsonTexts, ParseError, parse_json};
 pub use print::json_indent;
 pub use text::Text;
 pub use type_error::TypeError;
-pub use value::{Array, ArrayMut, Object, ObjectMaker, Value};
+pub use value::{Array, ArrayMut, Object, ObjectMaker, Shape, Value};

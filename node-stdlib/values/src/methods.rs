@@ -30,6 +30,7 @@ mod uri;
 
 pub use caller::Caller;
 pub use exception::{Exception, Kind, Outcome};
+pub use math::function_of_number;
 pub use names::{Global, Method};
 
 use crate::{Value, date_time, ops};

@@ -47,15 +47,16 @@ fn write_short_decimal(number: f64, out: &mut String) -> bool {
     true
 }
 
+/// A double holds every whole number of so many digits exactly.
+const EXACT_DIGITS_MAX: usize = 15;
+const POWERS: [f64; EXACT_DIGITS_MAX + 1] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+];
+
 /// The double nearest to the decimal that a text begins with, and its length: digits, perhaps with a point and a minus.
 /// `None` where there is none, or more digits than a double holds exactly: digits and power of ten must both be exact, so
 /// that the division rounds once. Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
 pub(super) fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
-    /// A double holds every whole number of so many digits exactly.
-    const EXACT_DIGITS_MAX: usize = 15;
-    const POWERS: [f64; EXACT_DIGITS_MAX + 1] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-    ];
     let sign = usize::from(text.first() == Some(&b'-'));
     let (mut digits, mut count, mut fraction, mut has_point) = (0_u64, 0, 0, false);
     for byte in text.iter().skip(sign) {
@@ -78,6 +79,47 @@ pub(super) fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
     let magnitude = digits as f64 / POWERS[fraction];
     let number = if sign == 1 { -magnitude } else { magnitude };
     Some((number, sign + count + usize::from(has_point)))
+}
+
+/// The number that begins at a position of a JSON text, and the position after it: a decimal of at most 15 digits without an
+/// exponent. `None` for others, and where there is no number. As [`short_decimal`].
+pub(super) fn json_decimal(text: &[u8], start: usize) -> Option<(f64, usize)> {
+    let first = start + usize::from(text.get(start) == Some(&b'-'));
+    let mut digits = 0;
+    let mut at = after_digits(text, first, &mut digits);
+    let whole = at - first;
+    let mut fraction = 0;
+    if text.get(at) == Some(&b'.') {
+        let point = at;
+        at = after_digits(text, point + 1, &mut digits);
+        fraction = at - point - 1;
+        if fraction == 0 {
+            return None;
+        }
+    }
+    let has_leading_zero = whole > 1 && text.get(first) == Some(&b'0');
+    if whole == 0 || has_leading_zero || matches!(text.get(at), Some(b'e' | b'E')) {
+        return None;
+    }
+    if whole + fraction > EXACT_DIGITS_MAX {
+        return None;
+    }
+    let magnitude = digits as f64 / POWERS[fraction];
+    Some((if first == start { magnitude } else { -magnitude }, at))
+}
+
+/// The position after the digits, which are appended to a number; it is right only if they are few.
+#[inline]
+fn after_digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
+    while let Some(byte) = text.get(at) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        *number = number.wrapping_mul(10).wrapping_add(digit.into());
+        at += 1;
+    }
+    at
 }
 
 /// JavaScript's `Number(text)`.
@@ -171,8 +213,49 @@ pub(super) fn to_int32(number: f64) -> i32 {
     (number.trunc() % TWO_32) as i64 as i32
 }
 
+/// ECMAScript's `%` on numbers (Number::remainder): exact, with the sign of `a`.
+pub fn remainder(a: f64, b: f64) -> f64 {
+    /// The mantissas below have 53 bits of 64.
+    const STEP_MAX: u32 = 11;
+    let (magnitude, divisor) = (a.abs(), b.abs());
+    if !(magnitude < f64::INFINITY && divisor > 0.0) {
+        return f64::NAN;
+    }
+    if magnitude < divisor {
+        return a;
+    }
+    // Both are whole numbers divided by powers of two. The one of `b` is the smaller one, and that of the result.
+    let ((dividend, exponent), (divisor, least)) = (parts(magnitude), parts(divisor));
+    let mut rest = dividend % divisor;
+    let mut left = exponent - least;
+    while left > 0 && rest > 0 {
+        let step = left.min(STEP_MAX);
+        rest = (rest << step) % divisor;
+        left -= step;
+    }
+    let scale = match least.checked_sub(MANTISSA_BITS - 1) {
+        Some(exponent @ 1..) => u64::from(exponent) << MANTISSA_BITS,
+        _ => 1 << least,
+    };
+    (rest as f64 * f64::from_bits(scale)).copysign(a)
+}
+
+/// Bits of a mantissa that are written.
+const MANTISSA_BITS: u32 = 52;
+
+/// A finite magnitude as a whole number of at most 53 bits and the power of two that it is multiplied by, counted from
+/// that of the smallest number.
+fn parts(magnitude: f64) -> (u64, u32) {
+    let bits = magnitude.to_bits();
+    let mantissa = bits & ((1 << MANTISSA_BITS) - 1);
+    match (bits >> MANTISSA_BITS) as u32 {
+        0 => (mantissa, 0),
+        exponent => (mantissa | 1 << MANTISSA_BITS, exponent - 1),
+    }
+}
+
 /// ECMAScript's `**` on numbers (Number::exponentiate).
-pub(super) fn power(base: f64, exponent: f64) -> f64 {
+pub fn power(base: f64, exponent: f64) -> f64 {
     if exponent.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
         return f64::NAN;
     }

@@ -7,11 +7,11 @@ mod convert;
 mod inherited;
 mod property;
 
-pub use convert::{to_number, to_property_key, to_string};
+pub use convert::{append_string, append_text, to_number, to_property_key, to_string};
 pub use inherited::is_inherited;
 pub use property::{get, get_index, has, push_spread, set_spread};
 
-use super::number::{power as number_power, to_int32};
+use super::number::{power as number_power, remainder as number_remainder, to_int32};
 use super::{Text, TypeError, Value};
 use convert::{Hint, to_primitive};
 use std::cmp::Ordering;
@@ -53,7 +53,7 @@ pub fn divide(a: &Value, b: &Value) -> Evaluated {
 /// `a % b`, with the sign of `a`.
 #[inline]
 pub fn remainder(a: &Value, b: &Value) -> Evaluated {
-    numeric(a, b, |a, b| a % b)
+    numeric(a, b, number_remainder)
 }
 
 /// `a ** b`

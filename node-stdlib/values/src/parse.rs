@@ -1,9 +1,12 @@
 //! JSON text to values, with the results of JavaScript's JSON.parse.
 
-use super::number::short_decimal;
+mod shapes;
+
+use super::number::json_decimal;
 use super::plain::plain_bytes;
-use super::text::same_bytes;
-use super::{Array, Object, ObjectMaker, Text, Value};
+use super::{Array, Object, Text, Value};
+use shapes::Shapes;
+use std::num::NonZeroUsize;
 
 /// How deep JSON may nest: what comes from outside, and what leaves a node.
 pub const JSON_DEPTH_MAX: usize = 512;
@@ -44,7 +47,7 @@ pub struct JsonTexts(Scratch);
 impl Default for JsonTexts {
     fn default() -> Self {
         JsonTexts(Scratch {
-            known: Some(Box::default()),
+            is_repeated: true,
             ..Scratch::default()
         })
     }
@@ -55,256 +58,308 @@ impl JsonTexts {
     pub fn parse(&mut self, source: &str, depth_max: usize) -> Result<Value, ParseError> {
         parse(source, depth_max, &mut self.0).map_err(|error| {
             // What was open when it failed.
-            self.0.properties.clear();
-            self.0.elements.clear();
+            self.0.names.clear();
+            self.0.values.clear();
             *error
         })
     }
 }
 
-fn parse(source: &str, depth_max: usize, scratch: &mut Scratch) -> Parsed<Value> {
+fn parse(source: &str, depth_max: usize, scratch: &mut Scratch) -> Result<Value, Box<ParseError>> {
     let mut parser = Parser {
         source,
         bytes: source.as_bytes(),
-        at: 0,
         depth_left: depth_max,
         depth_max,
+        error: None,
         scratch,
     };
-    parser.skip_space();
-    let value = parser.value()?;
-    parser.skip_space();
-    match parser.peek() {
-        None => Ok(value),
-        Some(_) => Err(parser.unexpected("the end of the text")),
-    }
+    let whole = parser.whole();
+    whole.ok_or_else(|| {
+        parser
+            .error
+            .take()
+            .unwrap_or_else(|| error_at(0, "no value".into()))
+    })
 }
 
 struct Parser<'a> {
     source: &'a str,
     bytes: &'a [u8],
-    at: usize,
     depth_left: usize,
     depth_max: usize,
+    error: Option<Box<ParseError>>,
     scratch: &'a mut Scratch,
 }
 
-/// What is empty before and after a text, but for the names.
+/// What is empty before and after a text, but for the shapes.
 #[derive(Default)]
 struct Scratch {
-    /// From the first array on.
-    known: Option<Box<Known>>,
-    /// Of the objects that are open, so that each gets a list of the right size when it closes.
-    properties: Vec<(Text, Value)>,
-    /// Of the arrays that are open, likewise.
-    elements: Vec<Value>,
+    /// Whether objects may be like others: from the first array on.
+    is_repeated: bool,
+    shapes: Shapes,
+    /// Names of the objects that are open and like no other.
+    names: Vec<Text>,
+    /// Values of the arrays and objects that are open, so that each gets a list of the right size when it closes.
+    values: Vec<Value>,
 }
 
-/// Boxed, so that a value that was read is handed on in two words.
-type Parsed<T> = Result<T, Box<ParseError>>;
+impl Scratch {
+    /// The values from `first` on, in a list of the right size unless there are many.
+    fn values_from(&mut self, first: usize) -> Vec<Value> {
+        match first == 0 && self.values.len() > LONG_FROM {
+            true => std::mem::take(&mut self.values),
+            false => self.values.drain(first..).collect(),
+        }
+    }
+}
+
+/// The position after what was read, which goes in one word; `None` after an error, which is kept. Values that were read
+/// lie in the scratch.
+type Next = Option<NonZeroUsize>;
 
 impl Parser<'_> {
-    fn value(&mut self) -> Parsed<Value> {
-        match self.peek() {
-            Some(b'"') => {
-                self.at += 1;
-                self.string().map(Value::String)
+    fn whole(&mut self) -> Option<Value> {
+        let at = self.value(self.after_space(0))?.get();
+        let at = self.after_space(at);
+        match self.peek(at) {
+            None => self.scratch.values.pop(),
+            Some(_) => {
+                self.unexpected(at, "the end of the text");
+                None
             }
-            Some(b'{') => self.object(),
-            Some(b'[') => self.array(),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
-            _ => Err(self.unexpected("a value")),
         }
     }
 
-    fn object(&mut self) -> Parsed<Value> {
-        self.enter()?;
-        let first = self.scratch.properties.len();
-        if !self.eat(b'}') {
-            loop {
-                if !self.eat(b'"') {
-                    return Err(self.unexpected("a property name in double quotes"));
-                }
-                let name = self.key()?;
-                self.skip_space();
-                if !self.eat(b':') {
-                    return Err(self.unexpected("':' after a property name"));
-                }
-                self.skip_space();
-                let value = self.value()?;
-                self.scratch.properties.push((name, value));
-                self.skip_space();
-                if self.eat(b'}') {
-                    break;
-                }
-                if !self.eat(b',') {
-                    return Err(self.unexpected("',' or '}' after a property"));
-                }
-                self.skip_space();
-            }
+    fn value(&mut self, at: usize) -> Next {
+        match self.peek(at) {
+            Some(b'"') => self.string(at + 1),
+            Some(b'{') => self.object(at),
+            Some(b'[') => self.array(at),
+            Some(b'-' | b'0'..=b'9') => self.number(at),
+            Some(b't') => self.word(at, "true", Value::Bool(true)),
+            Some(b'f') => self.word(at, "false", Value::Bool(false)),
+            Some(b'n') => self.word(at, "null", Value::Null),
+            _ => self.unexpected(at, "a value"),
         }
-        self.depth_left += 1;
-        let properties = self.scratch.properties.drain(first..);
-        Ok(Value::Object(match &mut self.scratch.known {
-            Some(known) => known.objects.object(properties),
-            None => Object::of_properties(properties),
-        }))
     }
 
-    fn array(&mut self) -> Parsed<Value> {
-        self.enter()?;
-        self.scratch.known.get_or_insert_default();
-        let first = self.scratch.elements.len();
-        if !self.eat(b']') {
-            loop {
-                let value = self.value()?;
-                self.scratch.elements.push(value);
-                self.skip_space();
-                if self.eat(b']') {
-                    break;
-                }
-                if !self.eat(b',') {
-                    return Err(self.unexpected("',' or ']' after an element"));
-                }
-                self.skip_space();
-            }
-        }
-        self.depth_left += 1;
-        let is_long = first == 0 && self.scratch.elements.len() > LONG_FROM;
-        let values: Vec<Value> = match is_long {
-            true => std::mem::take(&mut self.scratch.elements),
-            false => self.scratch.elements.drain(first..).collect(),
+    fn object(&mut self, at: usize) -> Next {
+        let mut at = self.enter(at)?;
+        let (first, first_name) = (self.scratch.values.len(), self.scratch.names.len());
+        let mut like = match self.scratch.is_repeated {
+            true => self.scratch.shapes.begin(self.bytes, at + 1),
+            false => None,
         };
-        Ok(Value::Array(Array::from(values)))
+        if self.peek(at) == Some(b'}') {
+            self.leave(first, Object::new().into());
+            return NonZeroUsize::new(at + 1);
+        }
+        loop {
+            if self.peek(at) != Some(b'"') {
+                return self.unexpected(at, "a property name in double quotes");
+            }
+            let place = self.scratch.values.len() - first;
+            at += 1;
+            let known = like
+                .as_mut()
+                .and_then(|like| self.scratch.shapes.goes_on(like, place, self.bytes, at));
+            at = match known {
+                Some(after) => after.get(),
+                None => {
+                    // Like no other: from here on its names are its own.
+                    if let Some(like) = like.take() {
+                        let before = like.names().iter().take(place).cloned();
+                        self.scratch.names.extend(before);
+                    }
+                    self.name(at)?.get()
+                }
+            };
+            at = self.after_space(at);
+            if self.peek(at) != Some(b':') {
+                return self.unexpected(at, "':' after a property name");
+            }
+            at = self.value(self.after_space(at + 1))?.get();
+            at = self.after_space(at);
+            match self.peek(at) {
+                Some(b',') => at = self.after_space(at + 1),
+                Some(b'}') => break,
+                _ => return self.unexpected(at, "',' or '}' after a property"),
+            }
+        }
+        let count = self.scratch.values.len() - first;
+        let values = self.scratch.values_from(first);
+        let like = like.and_then(|like| self.scratch.shapes.end(like, count));
+        let object = match like {
+            Some(shape) => Object::of_shape(shape, values),
+            None => self.unlike(first_name, values),
+        };
+        self.leave(first, object.into());
+        NonZeroUsize::new(at + 1)
     }
 
-    /// Passes the opening bracket and the space after it.
-    fn enter(&mut self) -> Parsed<()> {
+    /// An object of names of its own, or with fewer than those that it began with.
+    #[cold]
+    fn unlike(&mut self, first_name: usize, values: Vec<Value>) -> Object {
+        let names = self.scratch.names.split_off(first_name);
+        let count = names.len();
+        let object = Object::of_properties(names.into_iter().zip(values));
+        if self.scratch.is_repeated && count == object.len() {
+            self.scratch.shapes.keep(object.shape());
+        }
+        object
+    }
+
+    fn array(&mut self, at: usize) -> Next {
+        let mut at = self.enter(at)?;
+        self.scratch.is_repeated = true;
+        let first = self.scratch.values.len();
+        if self.peek(at) != Some(b']') {
+            loop {
+                at = self.value(at)?.get();
+                at = self.after_space(at);
+                match self.peek(at) {
+                    Some(b',') => at = self.after_space(at + 1),
+                    Some(b']') => break,
+                    _ => return self.unexpected(at, "',' or ']' after an element"),
+                }
+            }
+        }
+        let values = self.scratch.values_from(first);
+        self.leave(first, Array::from(values).into());
+        NonZeroUsize::new(at + 1)
+    }
+
+    /// The position after the opening bracket and the space after it.
+    fn enter(&mut self, at: usize) -> Option<usize> {
         match self.depth_left.checked_sub(1) {
             Some(left) => self.depth_left = left,
             None => {
-                let mut error = self.error(format!("nested more than {} levels deep", self.depth_max));
+                let mut error = error_at(at, format!("nested more than {} levels deep", self.depth_max));
                 error.too_deep = true;
-                return Err(error);
+                self.error = Some(error);
+                return None;
             }
         }
-        self.at += 1;
-        self.skip_space();
-        Ok(())
+        Some(self.after_space(at + 1))
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Parsed<Value> {
-        for expected in word.bytes() {
-            if !self.eat(expected) {
-                return Err(self.unexpected(&format!("'{word}'")));
+    /// An array or object has ended, whose values were those from `first` on.
+    fn leave(&mut self, first: usize, value: Value) {
+        debug_assert_eq!(self.scratch.values.len(), first);
+        self.depth_left += 1;
+        self.scratch.values.push(value);
+    }
+
+    fn word(&mut self, at: usize, word: &str, value: Value) -> Next {
+        // All have four letters or five, and begin with the right one.
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let is_there = match rest.first_chunk::<4>() {
+            Some(b"true" | b"null") => true,
+            Some(b"fals") => rest.get(4) == Some(&b'e'),
+            _ => false,
+        };
+        if is_there {
+            self.scratch.values.push(value);
+            return NonZeroUsize::new(at + word.len());
+        }
+        let same = (at..).zip(word.bytes());
+        let same = same.take_while(|(at, byte)| self.peek(*at) == Some(*byte));
+        self.unexpected(at + same.count(), &format!("'{word}'"))
+    }
+
+    fn number(&mut self, at: usize) -> Next {
+        let (number, after) = match json_decimal(self.bytes, at) {
+            Some((number, after)) => (number, after),
+            None => self.long_number(at)?,
+        };
+        self.scratch.values.push(Value::Number(number));
+        NonZeroUsize::new(after)
+    }
+
+    fn long_number(&mut self, start: usize) -> Option<(f64, usize)> {
+        let mut at = start + usize::from(self.peek(start) == Some(b'-'));
+        match self.peek(at) {
+            Some(b'0') => at += 1,
+            Some(b'1'..=b'9') => at = self.after_digits(at),
+            _ => return self.missing_digit(at),
+        }
+        if self.peek(at) == Some(b'.') {
+            at = self.some_digits(at + 1)?;
+        }
+        if matches!(self.peek(at), Some(b'e' | b'E')) {
+            at += 1;
+            at += usize::from(matches!(self.peek(at), Some(b'+' | b'-')));
+            at = self.some_digits(at)?;
+        }
+        match self.source[start..at].parse() {
+            Ok(number) => Some((number, at)),
+            Err(_) => {
+                self.error = Some(error_at(at, "a number that can't be read".into()));
+                None
             }
         }
-        Ok(value)
     }
 
-    fn number(&mut self) -> Parsed<Value> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        if let Some((number, length)) = short_decimal(rest) {
-            let spelled = &rest[..length];
-            let has_exponent = matches!(rest.get(length), Some(b'e' | b'E'));
-            if !has_exponent && is_json_decimal(spelled) {
-                self.at += length;
-                return Ok(Value::Number(number));
-            }
-        }
-        self.long_number()
-    }
-
-    fn long_number(&mut self) -> Parsed<Value> {
-        let start = self.at;
-        let _negative = self.eat(b'-');
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.skip_digits(),
-            _ => return Err(self.unexpected("a digit")),
-        }
-        if self.eat(b'.') {
-            self.some_digits()?;
-        }
-        if self.eat(b'e') || self.eat(b'E') {
-            let _signed = self.eat(b'+') || self.eat(b'-');
-            self.some_digits()?;
-        }
-        let number = self.source[start..self.at].parse();
-        number
-            .map(Value::Number)
-            .map_err(|_| self.error("a number that can't be read".into()))
-    }
-
-    fn some_digits(&mut self) -> Parsed<()> {
-        if !matches!(self.peek(), Some(b'0'..=b'9')) {
-            return Err(self.unexpected("a digit"));
-        }
-        self.skip_digits();
-        Ok(())
-    }
-
-    fn skip_digits(&mut self) {
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
+    fn some_digits(&mut self, at: usize) -> Option<usize> {
+        match self.peek(at) {
+            Some(b'0'..=b'9') => Some(self.after_digits(at)),
+            _ => self.missing_digit(at),
         }
     }
 
-    /// The rest of a property name; within arrays, those that came before are shared.
-    fn key(&mut self) -> Parsed<Text> {
-        let start = self.at;
-        if let Some(known) = &mut self.scratch.known
-            && let Some((name, length)) = known.names.expected(self.bytes.get(start..).unwrap_or_default())
-        {
-            self.at += length + 1;
-            return Ok(name);
-        }
-        self.skip_plain();
-        if self.peek() == Some(b'"') {
-            let name = &self.source[start..self.at];
-            self.at += 1;
-            return Ok(match &mut self.scratch.known {
-                Some(known) => known.names.text(name),
-                None => name.into(),
-            });
-        }
-        self.escaped_string(start)
+    fn missing_digit<T>(&mut self, at: usize) -> Option<T> {
+        self.unexpected(at, "a digit");
+        None
     }
 
-    /// The rest of a string whose opening quote was passed.
-    fn string(&mut self) -> Parsed<Text> {
-        let start = self.at;
-        self.skip_plain();
-        if self.peek() == Some(b'"') {
-            let text = &self.source[start..self.at];
-            self.at += 1;
-            return Ok(Text::from(text));
+    fn after_digits(&self, mut at: usize) -> usize {
+        while matches!(self.peek(at), Some(b'0'..=b'9')) {
+            at += 1;
         }
-        self.escaped_string(start)
+        at
     }
 
-    /// Stops at a quote, a backslash, a control character or the end.
-    fn skip_plain(&mut self) {
-        self.at += plain_bytes(self.bytes.get(self.at..).unwrap_or_default());
+    /// The rest of a property name, which is kept.
+    fn name(&mut self, start: usize) -> Next {
+        let (name, after) = self.text(start)?;
+        self.scratch.names.push(name);
+        NonZeroUsize::new(after)
     }
 
-    /// A string from `start`, of which everything before the current position is plain.
-    fn escaped_string(&mut self, start: usize) -> Parsed<Text> {
-        let mut text = String::from(&self.source[start..self.at]);
+    fn string(&mut self, start: usize) -> Next {
+        let (text, after) = self.text(start)?;
+        self.scratch.values.push(Value::String(text));
+        NonZeroUsize::new(after)
+    }
+
+    /// The rest of a string whose opening quote was passed, and the position after it.
+    fn text(&mut self, start: usize) -> Option<(Text, usize)> {
+        let end = self.after_plain(start);
+        if self.peek(end) == Some(b'"') {
+            return Some((Text::from(&self.source[start..end]), end + 1));
+        }
+        self.escaped_string(start, end)
+    }
+
+    /// The position of a quote, a backslash, a control character or the end.
+    fn after_plain(&self, at: usize) -> usize {
+        at + plain_bytes(self.bytes.get(at..).unwrap_or_default())
+    }
+
+    /// A string from `start`, of which everything before `at` is plain.
+    #[cold]
+    fn escaped_string(&mut self, start: usize, mut at: usize) -> Option<(Text, usize)> {
+        let mut text = String::from(&self.source[start..at]);
         // What was read before the last lone surrogate, that one included.
         let mut units = Vec::new();
         loop {
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    break;
-                }
+            match self.peek(at) {
+                Some(b'"') => break,
                 Some(b'\\') => {
-                    self.at += 1;
-                    match self.escape()? {
+                    let (character, after) = self.escape(at + 1)?;
+                    at = after;
+                    match character {
                         Ok(character) => text.push(character),
                         Err(lone) => {
                             units.extend(text.encode_utf16());
@@ -313,166 +368,105 @@ impl Parser<'_> {
                         }
                     }
                 }
-                Some(_) => {
-                    return Err(self.error("a control character in a string, which must be escaped".into()));
+                other => {
+                    let message = match other {
+                        Some(_) => "a control character in a string, which must be escaped",
+                        None => "a string that doesn't end",
+                    };
+                    self.error = Some(error_at(at, message.into()));
+                    return None;
                 }
-                None => return Err(self.error("a string that doesn't end".into())),
             }
-            let plain = self.at;
-            self.skip_plain();
-            text.push_str(&self.source[plain..self.at]);
+            let plain = at;
+            at = self.after_plain(at);
+            text.push_str(&self.source[plain..at]);
         }
         if units.is_empty() {
-            return Ok(text.into());
+            return Some((text.into(), at + 1));
         }
         units.extend(text.encode_utf16());
-        Ok(Text::from_units(&units))
+        Some((Text::from_units(&units), at + 1))
     }
 
-    /// What follows a backslash: a character or a lone surrogate.
-    fn escape(&mut self) -> Parsed<Result<char, u16>> {
-        let character = match self.peek() {
+    /// What follows a backslash: a character or a lone surrogate, and the position after it.
+    fn escape(&mut self, at: usize) -> Option<(Result<char, u16>, usize)> {
+        let character = match self.peek(at) {
             Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
-            Some(b'u') => {
-                self.at += 1;
-                return self.unicode_escape();
+            Some(b'u') => return self.unicode_escape(at + 1),
+            _ => {
+                self.unexpected(at, "one of \" \\ / b f n r t u after a backslash");
+                return None;
             }
-            _ => return Err(self.unexpected("one of \" \\ / b f n r t u after a backslash")),
         };
-        self.at += 1;
-        Ok(Ok(character))
+        Some((Ok(character), at + 1))
     }
 
-    fn unicode_escape(&mut self) -> Parsed<Result<char, u16>> {
-        let first = self.four_digits()?;
+    fn unicode_escape(&mut self, at: usize) -> Option<(Result<char, u16>, usize)> {
+        let first = self.four_digits(at)?;
+        let after = at + 4;
         if let Some(character) = char::from_u32(first.into()) {
-            return Ok(Ok(character));
+            return Some((Ok(character), after));
         }
-        let after = self.at;
-        if first < 0xdc00 && self.eat(b'\\') && self.eat(b'u') {
-            let second = self.four_digits()?;
+        if first < 0xdc00 && self.bytes.get(after..after + 2) == Some(b"\\u") {
+            let second = self.four_digits(after + 2)?;
             if let Some(Ok(character)) = char::decode_utf16([first, second]).next() {
-                return Ok(Ok(character));
+                return Some((Ok(character), after + 6));
             }
         }
-        self.at = after;
-        Ok(Err(first))
+        Some((Err(first), after))
     }
 
-    fn four_digits(&mut self) -> Parsed<u16> {
+    fn four_digits(&mut self, at: usize) -> Option<u16> {
         let mut unit = 0;
-        for _ in 0..4 {
-            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
+        for at in at..at + 4 {
+            let digit = self.peek(at).and_then(|byte| char::from(byte).to_digit(16));
             let Some(digit) = digit else {
-                return Err(self.unexpected("four hexadecimal digits after \\u"));
+                self.unexpected(at, "four hexadecimal digits after \\u");
+                return None;
             };
             unit = unit << 4 | digit as u16;
-            self.at += 1;
         }
-        Ok(unit)
+        Some(unit)
     }
 
-    fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+    #[inline]
+    fn after_space(&self, mut at: usize) -> usize {
+        while matches!(self.peek(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            at += 1;
         }
+        at
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
-        found
+    #[inline]
+    fn peek(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
     }
 
     #[cold]
-    fn unexpected(&self, wanted: &str) -> Box<ParseError> {
-        let found = self.source.get(self.at..).and_then(|rest| rest.chars().next());
-        self.error(match found {
+    fn unexpected(&mut self, at: usize, wanted: &str) -> Next {
+        let found = self.source.get(at..).and_then(|rest| rest.chars().next());
+        let message = match found {
             Some(found) => format!("expected {wanted}, found {found:?}"),
             None => format!("expected {wanted}, found the end of the text"),
-        })
-    }
-
-    #[cold]
-    fn error(&self, message: String) -> Box<ParseError> {
-        Box::new(ParseError {
-            message,
-            offset: self.at,
-            too_deep: false,
-        })
+        };
+        self.error = Some(error_at(at, message));
+        None
     }
 }
 
-/// What is remembered within arrays, whose objects are alike.
-#[derive(Default)]
-struct Known {
-    names: KeyCache,
-    objects: ObjectMaker,
-}
-
-/// Names seen lately, so that an array of objects of one kind holds each name once.
-#[derive(Default)]
-struct KeyCache {
-    names: [Option<Text>; KEYS],
-    /// Where the name is that came after each last time: objects of one kind have their names in one order.
-    next: [u8; KEYS],
-    last: u8,
-}
-
-/// Few, since a short text pays for all of them. Places are bytes.
-const KEYS: usize = 32;
-/// So many places are looked at for a name.
-const PROBES: usize = 4;
-
-impl KeyCache {
-    /// The name that is expected, if the text goes on with it and a quote; also its length.
-    fn expected(&mut self, rest: &[u8]) -> Option<(Text, usize)> {
-        let place = self.next[usize::from(self.last) % KEYS];
-        let text = self.names[usize::from(place) % KEYS].as_ref()?;
-        let name = text.as_str()?;
-        let (found, after) = rest.split_at_checked(name.len())?;
-        if after.first() != Some(&b'"') || !same_bytes(found, name.as_bytes()) {
-            return None;
-        }
-        self.last = place;
-        Some((text.clone(), name.len()))
-    }
-
-    fn text(&mut self, name: &str) -> Text {
-        let edge = |byte: Option<&u8>| usize::from(*byte.unwrap_or(&0));
-        let bytes = name.as_bytes();
-        let home = bytes.len() * 7 + edge(bytes.first()) * 3 + edge(bytes.last());
-        let fits = |place: &usize| self.names[*place].as_ref().is_none_or(|text| text.is_name(name));
-        let mut places = (home..home + PROBES).map(|place| place % KEYS);
-        let place = places.find(fits).unwrap_or(home % KEYS);
-        self.next[usize::from(self.last) % KEYS] = place as u8;
-        self.last = place as u8;
-        let slot = &mut self.names[place];
-        match slot {
-            Some(text) if text.is_name(name) => text.clone(),
-            _ => slot.insert(name.into()).clone(),
-        }
-    }
+#[cold]
+fn error_at(at: usize, message: String) -> Box<ParseError> {
+    Box::new(ParseError {
+        message,
+        offset: at,
+        too_deep: false,
+    })
 }
 
 /// Arrays that are longer are not copied to the right size, which would need their memory twice.
 const LONG_FROM: usize = 256;
-
-/// Whether a decimal is one as JSON writes it: without leading zeros, and with digits on both sides of a point.
-fn is_json_decimal(spelled: &[u8]) -> bool {
-    let unsigned = spelled.strip_prefix(b"-").unwrap_or(spelled);
-    match unsigned {
-        [b'0'] | [b'0', b'.', _, ..] => true,
-        [b'0' | b'.', ..] => false,
-        _ => !unsigned.ends_with(b"."),
-    }
-}

@@ -9,18 +9,26 @@ impl Value {
     /// name in quotes: `items[0]["unit price"]`. The empty path is the value itself. `None` when there is nothing at
     /// the path, or when it is malformed.
     pub fn at_path(&self, path: &str) -> Option<&Value> {
+        // Most are a single name.
+        if !path.is_empty() && !path.bytes().any(|byte| matches!(byte, b'.' | b'[')) {
+            return self.at_name(path);
+        }
         let mut value = self;
         let mut rest = path;
         while !rest.is_empty() {
             let (name, after) = next_name(rest, rest.len() == path.len())?;
-            value = match value {
-                Value::Object(object) => object.get(&name)?,
-                Value::Array(array) => array.get(usize::try_from(index_of_name(&name)?).ok()?)?,
-                _ => return None,
-            };
+            value = value.at_name(&name)?;
             rest = after;
         }
         Some(value)
+    }
+
+    fn at_name(&self, name: &str) -> Option<&Value> {
+        match self {
+            Value::Object(object) => object.get(name),
+            Value::Array(array) => array.get(usize::try_from(index_of_name(name)?).ok()?),
+            _ => None,
+        }
     }
 }
 

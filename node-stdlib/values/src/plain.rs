@@ -2,7 +2,67 @@
 //! at a time. Source of the test for zero bytes and for bytes less than a number: Anderson, "Bit Twiddling Hacks".
 
 /// How many bytes from the beginning stand as they are.
+#[inline]
 pub(super) fn plain_bytes(text: &[u8]) -> usize {
+    let (found, before) = blocks::plain_bytes(text);
+    match found {
+        true => before,
+        false => before + plain_bytes_by_words(&text[before..]),
+    }
+}
+
+/// Whether all of a text stands as it is. Most texts are short: the last word overlaps the one before it.
+pub(super) fn is_plain(text: &[u8]) -> bool {
+    if let Some(last) = text.last_chunk::<8>() {
+        let (words, _) = text.as_chunks::<8>();
+        let mut words = words.iter().chain([last]);
+        return words.all(|word| others(u64::from_le_bytes(*word)) == 0);
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return others(u64::from(first) | u64::from(last) << 32) == 0;
+    }
+    text.iter().all(is_plain_byte)
+}
+
+fn is_plain_byte(byte: &u8) -> bool {
+    *byte >= 0x20 && *byte != b'"' && *byte != b'\\'
+}
+
+/// Sixteen bytes at a time, where the processor can.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod blocks {
+    use core::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, v128, v128_load, v128_or};
+
+    /// Whether a byte was found that does not stand as it is, and how many are before it, or before the rest.
+    #[inline]
+    pub(super) fn plain_bytes(text: &[u8]) -> (bool, usize) {
+        let (blocks, _) = text.as_chunks::<16>();
+        for (place, block) in blocks.iter().enumerate() {
+            let address: *const v128 = block.as_ptr().cast();
+            #[expect(unsafe_code, reason = "there is no other way to load a vector")]
+            // SAFETY: sixteen bytes of a slice, which may be at any address.
+            let bytes = unsafe { v128_load(address) };
+            let quotes = u8x16_eq(bytes, u8x16_splat(b'"'));
+            let backslashes = u8x16_eq(bytes, u8x16_splat(b'\\'));
+            let controls = u8x16_lt(bytes, u8x16_splat(0x20));
+            let others = u8x16_bitmask(v128_or(v128_or(quotes, backslashes), controls));
+            if others != 0 {
+                return (true, place * 16 + others.trailing_zeros() as usize);
+            }
+        }
+        (false, blocks.len() * 16)
+    }
+}
+
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+mod blocks {
+    pub(super) fn plain_bytes(_: &[u8]) -> (bool, usize) {
+        (false, 0)
+    }
+}
+
+fn plain_bytes_by_words(text: &[u8]) -> usize {
     let (words, rest) = text.as_chunks::<8>();
     for (place, word) in words.iter().enumerate() {
         let others = others(u64::from_le_bytes(*word));
@@ -10,9 +70,7 @@ pub(super) fn plain_bytes(text: &[u8]) -> usize {
             return place * 8 + others.trailing_zeros() as usize / 8;
         }
     }
-    let plain = rest
-        .iter()
-        .take_while(|byte| **byte >= 0x20 && **byte != b'"' && **byte != b'\\');
+    let plain = rest.iter().take_while(|byte| is_plain_byte(byte));
     words.len() * 8 + plain.count()
 }
 
@@ -27,7 +85,7 @@ fn others(word: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::plain_bytes;
+    use super::{is_plain, plain_bytes};
 
     #[test]
     fn every_byte_at_every_place_is_found() {
@@ -38,9 +96,10 @@ mod tests {
                         let mut text = vec![after; length];
                         text[..place].fill(b'a');
                         text[place] = byte;
-                        let is_plain = |byte: &u8| *byte >= 0x20 && !b"\"\\".contains(byte);
-                        let expected = text.iter().take_while(|byte| is_plain(byte)).count();
+                        let stands = |byte: &u8| *byte >= 0x20 && !b"\"\\".contains(byte);
+                        let expected = text.iter().take_while(|byte| stands(byte)).count();
                         assert_eq!(plain_bytes(&text), expected, "{text:?}");
+                        assert_eq!(is_plain(&text), expected == length, "{text:?}");
                     }
                 }
             }

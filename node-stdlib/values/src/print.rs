@@ -1,7 +1,7 @@
 //! Values to JSON text, as JSON.stringify does.
 
 use super::number::write_number;
-use super::plain::plain_bytes;
+use super::plain::{is_plain, plain_bytes};
 use super::{Text, Value};
 
 impl Value {
@@ -115,6 +115,13 @@ impl Printer<'_> {
 }
 
 fn write_string(text: &Text, out: &mut String) {
+    if let Some(text) = text.as_str().filter(|text| is_plain(text.as_bytes())) {
+        out.reserve(text.len() + 2);
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     out.push('"');
     match text.as_str() {
         Some(text) => write_escaped(text, out),

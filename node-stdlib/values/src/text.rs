@@ -300,9 +300,23 @@ impl From<char> for Text {
     }
 }
 
+/// As `str::is_ascii`, which is made for longer texts.
+#[inline]
+fn is_ascii(text: &[u8]) -> bool {
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    // The last word overlaps the one before it.
+    let Some(last) = text.last_chunk::<8>() else {
+        return text.iter().fold(0, |all, byte| all | byte) < 0x80;
+    };
+    let (words, _) = text.as_chunks::<8>();
+    let words = words.iter().chain([last]);
+    let all = words.fold(0, |all, word| all | u64::from_le_bytes(*word));
+    all & HIGHS == 0
+}
+
 /// Each character has one byte that is no continuation; those of four bytes have two units.
 fn units_of(text: &str) -> usize {
-    if text.is_ascii() {
+    if is_ascii(text.as_bytes()) {
         return text.len();
     }
     text.bytes()

@@ -2,9 +2,11 @@
 
 mod array;
 mod object;
+mod shape;
 
 pub use array::{Array, ArrayMut};
 pub use object::{Object, ObjectMaker};
+pub use shape::Shape;
 
 use crate::date_time::{DateTime, Duration, Temporal};
 use crate::number::number_to_text;
@@ -208,6 +210,7 @@ struct Facts {
 }
 
 impl Facts {
+    #[inline]
     fn of<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut facts = Facts::default();
         for value in values {
@@ -216,11 +219,17 @@ impl Facts {
         facts
     }
 
+    #[inline]
     fn add(&mut self, value: &Value) {
-        self.unclean |= !value.is_json();
-        self.inner_depth = self
-            .inner_depth
-            .max(u32::try_from(value.depth()).unwrap_or(u32::MAX - 1));
+        let inner = match value {
+            Value::Null | Value::Bool(_) | Value::String(_) => return,
+            Value::Number(number) => return self.unclean |= !number.is_finite(),
+            Value::Undefined | Value::Function(_) | Value::Temporal(_) => return self.unclean = true,
+            Value::Array(array) => array.facts(),
+            Value::Object(object) => object.facts(),
+        };
+        self.unclean |= inner.unclean;
+        self.inner_depth = self.inner_depth.max(inner.inner_depth.saturating_add(1));
     }
 }
 

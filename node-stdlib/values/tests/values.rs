@@ -1,7 +1,8 @@
 //! Values by hand-checked cases: JSON in and out, conversions, paths, order.
 
 use heddle_values::{
-    Array, Object, Text, Value, json_indent, number_to_text, ops, parse_json, text_to_number,
+    Array, Object, Text, Value, json_indent, number_remainder, number_to_text, ops, parse_json,
+    text_to_number,
 };
 
 fn parse(text: &str) -> Value {
@@ -337,6 +338,94 @@ fn objects_that_share_names_are_read_as_they_are_written() {
         .collect();
     let many = format!("[{0},{0}]", many.join(","));
     assert_eq!(parse(&many).to_json(), many);
+}
+
+#[test]
+fn objects_of_a_list_are_read_as_by_themselves() {
+    let objects = [
+        r#"{"id":1,"name":"a","tags":["x"],"at":{"city":"c","zip":"1"}}"#,
+        r#"{"id":1,"name":"b","tags":[],"at":{"city":"d"}}"#,
+        r#"{"id":1,"name":"c"}"#,
+        r#"{"id":1}"#,
+        r#"{}"#,
+        r#"{"name":"d","id":2}"#,
+        r#"{"id":1,"nam":2,"names":3,"name":"e"}"#,
+        r#"{"id":1,"7":2,"name":"f"}"#,
+        r#"{"id":1,"id":2,"name":"g"}"#,
+        r#"{"id":1,"na\u006de":"h"}"#,
+        r#"{ "id" : 1 , "name" : { "id" : 1 , "name" : { "id" : 2 } } }"#,
+        r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11,"l":12,"m":13,"n":14}"#,
+    ];
+    let (ways, count) = (1 << 10, objects.len());
+    for way in 0..ways {
+        // Every order of so many that each follows each other one.
+        let list: Vec<&str> = (0..24)
+            .map(|at| objects[(way * 7 + at * at * (way % 11 + 1)) % count])
+            .collect();
+        let alone: Vec<String> = list.iter().map(|object| parse(object).to_json()).collect();
+        let together = parse(&format!("[{}]", list.join(",")));
+        assert_eq!(together.to_json(), format!("[{}]", alone.join(",")));
+    }
+}
+
+#[test]
+fn what_is_added_to_objects_of_one_shape_stays_theirs() {
+    let Value::Array(objects) = parse(r#"[{"a":1},{"a":2},{"a":3}]"#) else {
+        panic!("an array");
+    };
+    let names = ["b", "c", "b", "3", "b"];
+    let mut changed: Vec<String> = Vec::new();
+    for (at, object) in objects.iter().enumerate() {
+        let Value::Object(object) = object else { continue };
+        let mut object = object.clone();
+        for name in names.iter().skip(at) {
+            object.insert(*name, Value::from(at as f64));
+        }
+        object.remove("a");
+        object.insert("z", Value::Null);
+        changed.push(Value::from(object).to_json());
+    }
+    assert_eq!(
+        changed,
+        [
+            r#"{"3":0,"b":0,"c":0,"z":null}"#,
+            r#"{"3":1,"c":1,"b":1,"z":null}"#,
+            r#"{"3":2,"b":2,"z":null}"#
+        ]
+    );
+    assert_eq!(Value::from(objects).to_json(), r#"[{"a":1},{"a":2},{"a":3}]"#);
+}
+
+#[test]
+fn remainders_are_exact() {
+    let numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        3.0,
+        7.0,
+        0.1,
+        1.5,
+        1e15,
+        1e16,
+        1e300,
+        5e-324,
+        1e-310,
+        2.2250738585072014e-308,
+        f64::MAX,
+        f64::INFINITY,
+        f64::NAN,
+        17_320.508_075_688_77,
+        4_503_599_627_370_495.5,
+    ];
+    for a in numbers.into_iter().flat_map(|number| [number, -number]) {
+        for b in numbers.into_iter().flat_map(|number| [number, -number]) {
+            let (remainder, expected) = (number_remainder(a, b), a % b);
+            let is_same =
+                remainder.to_bits() == expected.to_bits() || remainder.is_nan() && expected.is_nan();
+            assert!(is_same, "{a:e} % {b:e} is {remainder:e}, not {expected:e}");
+        }
+    }
 }
 
 #[test]

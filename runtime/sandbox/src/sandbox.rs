@@ -5,6 +5,7 @@
 use crate::clock::monotonic;
 use crate::component::Threads;
 use crate::ending::report;
+use crate::executor::note_interruption;
 use crate::memory_budget::MemoryBudget;
 use crate::program::Program;
 use crate::report::Report;
@@ -83,6 +84,7 @@ async fn drive(
         if monotonic() >= state.deadline {
             return Err(Stop::timeout(&state.limits).into());
         }
+        note_interruption();
         Ok(UpdateDeadline::Yield(1))
     });
     let guest = stdlib.instance.instantiate_async(&mut *store).await?;

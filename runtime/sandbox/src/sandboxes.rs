@@ -5,7 +5,7 @@ use crate::component::{Components, Threads};
 use crate::config::SandboxConfig;
 use crate::digest::Digest256;
 use crate::engine::{Engines, Ticker};
-use crate::executor::{self, Foreground, Panicked, Phase};
+use crate::executor::{self, Foreground, Panicked, Phase, Turns};
 use crate::host;
 use crate::javascript::{self, JavaScript};
 use crate::memory_budget::MemoryBudget;
@@ -36,6 +36,7 @@ pub struct Sandboxes {
     components: Components,
     ticker: Ticker,
     foreground_time: Duration,
+    turns: Turns,
     background: Option<Runtime>,
     component_threads: Option<Runtime>,
 }
@@ -69,6 +70,7 @@ impl Sandboxes {
             components: Components::new(&engines.components)?,
             ticker: Ticker::new(engines)?,
             foreground_time: config.foreground_time,
+            turns: Turns::default(),
             sandbox: Arc::new(Sandbox {
                 engine: engines.main.clone(),
                 stdlib: Arc::new(stdlib),
@@ -134,6 +136,7 @@ impl Sandboxes {
         hosts: Hosts,
     ) -> Result<Report, Panicked> {
         let held = (held, self.ticker.wake());
+        let owner = input.owner;
         let job = Box::pin(sandbox::execute(
             held,
             self.sandbox.clone(),
@@ -141,7 +144,8 @@ impl Sandboxes {
             input,
             hosts,
         ));
-        match (Foreground::new(job, self.foreground_time).await, &self.background) {
+        let foreground = Foreground::new(job, self.foreground_time).of(&self.turns, owner);
+        match (foreground.await, &self.background) {
             (Phase::Done(result), _) => result,
             (Phase::Long(job), Some(background)) => executor::continue_on(background.handle(), job).await,
             (Phase::Long(_), None) => Err(Panicked),

@@ -33,7 +33,7 @@ pub struct RunInput {
     pub origin: Origin,
     /// Whether the host wants to be told what the run does as it happens.
     pub is_watched: bool,
-    /// Whom its memory counts towards, as a number; `None`: only towards that of all runs.
+    /// Whose part of memory and of the first threads it takes, as a number; `None`: nobody's.
     pub owner: Option<u128>,
     pub limits: Limits,
 }

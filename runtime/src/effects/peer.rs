@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 /// A connection to a server, or the error with this code of one that can't be reached. `name` is the server's in
 /// messages.
-pub(super) async fn reach(
+pub(crate) async fn reach(
     policy: &EgressPolicy,
     (host, port): (&str, u16),
     name: &str,

@@ -1,6 +1,7 @@
 //! Names become addresses that the policy permits, or none.
 
 use super::EgressPolicy;
+use super::lookups::LOOKUPS;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,8 +29,7 @@ pub(super) async fn addresses(
         host: host.to_owned(),
         source,
     };
-    let found = tokio::net::lookup_host((host, 0)).await.map_err(unknown)?;
-    let found: Vec<SocketAddr> = found.collect();
+    let found = look_up(host).await.map_err(unknown)?;
     if found.is_empty() {
         return Err(ResolveError::NoAddress {
             host: host.to_owned(),
@@ -42,6 +42,22 @@ pub(super) async fn addresses(
         }),
         None => Ok(found),
     }
+}
+
+/// The addresses of a host, by the system's resolver.
+async fn look_up(host: &str) -> io::Result<Vec<SocketAddr>> {
+    let host = host.to_owned();
+    if host.parse::<IpAddr>().is_ok() {
+        return Ok(tokio::net::lookup_host((host, 0)).await?.collect());
+    }
+    let place = LOOKUPS.place(&host).await;
+    // To its end, whoever has waited for it: only then its thread is free, and its place.
+    let looking = tokio::spawn(async move {
+        let found = tokio::net::lookup_host((host, 0)).await;
+        drop(place);
+        found.map(|found| found.collect::<Vec<SocketAddr>>())
+    });
+    looking.await.map_err(io::Error::other)?
 }
 
 /// Resolves names for HTTP connections to one port, or to any.

@@ -4,7 +4,7 @@
 use super::given::{Given, GivenTo, LoadFailure, malformed};
 use super::start::{Setting, start};
 use crate::sealed::SealedProgram;
-use heddle_processes::{LinkReceiver, LinkSender, Process, WorkerError};
+use heddle_processes::{LinkReceiver, LinkSender, LinkWaiter, Process, WorkerError};
 use heddle_sandbox::RunInput;
 use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
@@ -29,6 +29,11 @@ const STRAY_MAX: u32 = 20_000;
 /// An executor process.
 pub struct Executor {
     link: LinkSender,
+    /// Of its keeper, and of whoever looks whether it has answered.
+    receiver: Mutex<LinkReceiver>,
+    waiter: LinkWaiter,
+    /// What it must not have said, if somebody else than its keeper has heard it.
+    violation: Mutex<Option<WorkerError>>,
     process_id: Option<u32>,
     given: Mutex<Given>,
     /// Runs that it has.
@@ -57,10 +62,13 @@ pub struct Gone;
 
 impl Executor {
     /// Starts one, and waits until it can execute.
-    pub async fn start(setting: &Setting) -> Result<(Arc<Self>, LinkReceiver, Process), WorkerError> {
+    pub async fn start(setting: &Setting) -> Result<(Arc<Self>, Process), WorkerError> {
         let (process, link, receiver) = start(setting).await?;
         let executor = Arc::new(Executor {
             link,
+            waiter: receiver.waiter(),
+            receiver: Mutex::new(receiver),
+            violation: Mutex::default(),
             process_id: process.id(),
             given: Mutex::default(),
             runs: AtomicUsize::new(0),
@@ -69,7 +77,7 @@ impl Executor {
             queued: Arc::default(),
             killed: Notify::new(),
         });
-        Ok((executor, receiver, process))
+        Ok((executor, process))
     }
 
     /// When it gets the next run, compared with others: the least is first. One that is awake goes before one that has to be
@@ -110,9 +118,9 @@ impl Executor {
     }
 
     /// Hears what it says until it ends, or has to be ended; gives the reason.
-    pub async fn listen(&self, mut receiver: LinkReceiver, mut process: Process) -> WorkerError {
+    pub async fn listen(&self, mut process: Process) -> WorkerError {
         let gone = ToldThatItIsGone(self);
-        let violation = self.hear_until_it_ends(&mut receiver).await;
+        let violation = self.hear_until_it_ends().await;
         drop(gone);
         match violation {
             Some(violation) => {
@@ -124,19 +132,45 @@ impl Executor {
     }
 
     /// The reason to end it, if it has not ended by itself.
-    async fn hear_until_it_ends(&self, receiver: &mut LinkReceiver) -> Option<WorkerError> {
+    async fn hear_until_it_ends(&self) -> Option<WorkerError> {
         loop {
-            if let Err(violation) = self.hear_all(receiver) {
+            if let Err(violation) = self.hear_all(&mut self.receiver()) {
                 return Some(violation);
             }
-            let filled = tokio::select! {
+            let ready = tokio::select! {
                 biased;
-                () = self.killed.notified() => return Some(malformed(&"it exceeds its limits")),
-                filled = receiver.fill() => filled,
+                () = self.killed.notified() => return Some(self.violation()),
+                ready = self.waiter.readable() => ready,
             };
-            if !matches!(filled, Ok(true)) {
+            let filled = ready.and_then(|()| self.receiver().fill_ready());
+            if !matches!(filled, Ok(None | Some(true))) {
                 return None;
             }
+        }
+    }
+
+    fn receiver(&self) -> MutexGuard<'_, LinkReceiver> {
+        self.receiver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why it is killed.
+    fn violation(&self) -> WorkerError {
+        let mut violation = self.violation.lock().unwrap_or_else(PoisonError::into_inner);
+        let heard = violation.take();
+        heard.unwrap_or_else(|| malformed(&"it exceeds its limits"))
+    }
+
+    /// Hears what has come by now, unless somebody else does so. That it has ended is for its keeper to hear.
+    fn hear_now(&self) {
+        let Ok(mut receiver) = self.receiver.try_lock() else {
+            return;
+        };
+        if !matches!(receiver.fill_now(), Ok(Some(true))) {
+            return;
+        }
+        if let Err(violation) = self.hear_all(&mut receiver) {
+            *self.violation.lock().unwrap_or_else(PoisonError::into_inner) = Some(violation);
+            self.give_up();
         }
     }
 
@@ -321,6 +355,12 @@ impl Drop for ToldThatItIsGone<'_> {
 }
 
 impl RemoteRun {
+    /// Whether a frame of it is there, as far as that can be known without waiting.
+    pub fn has_answer(&self) -> bool {
+        self.executor.hear_now();
+        !self.inbox.is_empty()
+    }
+
     /// The next frame of it. `None`: the executor is gone.
     pub async fn hear(&mut self) -> Option<Vec<u8>> {
         if let Some(frame) = self.put_back.take() {

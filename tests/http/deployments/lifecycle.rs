@@ -150,16 +150,15 @@ each_database! {
         }));
         let broken: Result<u64, heddle_store::StoreError> = broken.await;
         assert_eq!(broken.unwrap(), 1);
-        failed(&service.operate(&ann, &id, "resume").await, 400, "NOT_ACTIVE");
+        failed(&service.operate(&ann, &id, "resume").await, 400, "MODULE_CHANGED");
         let whole = one(&service, &ann, &id).await;
         assert_eq!(whole.body["data"]["status"], "failed", "{whole}");
-        assert!(whole.body["data"]["errorMessage"].as_str().unwrap().contains("WebAssembly"), "{whole}");
+        assert!(whole.body["data"]["errorMessage"].as_str().unwrap().contains("not the one that was deployed"), "{whole}");
         failed(&service.operate(&ann, &id, "execute").await, 400, "NOT_ACTIVE");
-        failed(&service.operate(&ann, &id, "redeploy").await, 400, "NOT_ACTIVE");
-        service.redrawn(&ann, &pattern, &chain(&[("go", "OnManual", json!({})), ("end", "Return", json!({}))])).await;
+        failed(&service.operate(&ann, &id, "redeploy").await, 400, "MODULE_CHANGED");
         service.deploy(&ann, &pattern).await;
         assert_eq!(one(&service, &ann, &id).await.body["data"]["errorMessage"], Value::Null);
-        service.ran(&ann, &id, &json!({})).await;
+        service.ran(&ann, &id, &json!({"n": 4})).await;
     }
 
     async fn runs_that_wait_are_held_by_a_pause(service: Service) {

@@ -98,7 +98,9 @@ each_database! {
         let audit = scene.get("/api/audit").await;
         assert!(!audit.to_string().contains("pattern.deployed"), "{audit}");
 
-        let id = scene.deploy(json!({})).await;
+        let made = scene.ask(json!({})).await;
+        assert_eq!(made.data(200)["missing"], plan["missing"], "{made}");
+        let id = made.data(200)["deploymentId"].as_str().unwrap().to_owned();
         complete(&scene, &scene.production).await;
         connect(&scene).await;
         let schedule = json!({"cronExpression": "30 * * * *"});

@@ -36,6 +36,18 @@ async fn deploy(service: &Service, user: &User, pattern: &str, more: Value) -> R
     service.post(&path).bearer(&user.token).json(&body).send().await
 }
 
+/// A graph as a module.
+async fn code(service: &Service, user: &User, graph: &Value) -> String {
+    let body = json!({"graphData": graph, "nodeDefinitions": {}});
+    let transpiled = service
+        .post("/api/execute/transpile")
+        .bearer(&user.token)
+        .json(&body);
+    let transpiled = transpiled.send().await;
+    assert_eq!(transpiled.status, 200, "{transpiled}");
+    transpiled.body["code"].as_str().unwrap().to_owned()
+}
+
 fn toned(value: &str) -> Value {
     chain(&[
         ("start", "OnManual", json!({})),
@@ -129,5 +141,58 @@ each_database! {
         assert_eq!(refused.body["error"]["details"], hosts, "{refused}");
         let set = service.put(&path).bearer(&bob.token).json(&json!({})).send().await;
         set.assert_refused(403, "FORBIDDEN");
+    }
+
+    async fn a_test_run_reaches_nothing_with_the_secrets_of_a_protected_environment(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        // Nobody answers there, or may be asked.
+        let request = ("ask", "HttpRequest", json!({"url": "http://127.0.0.1:9/"}));
+        let graph = chain(&[("start", "OnManual", json!({})), request, ("end", "Return", json!({}))]);
+        let asks = code(&service, &bob, &graph).await;
+        let run = |user: &User, more: Value| {
+            let mut body = more;
+            body["code"] = json!(asks);
+            service.post("/api/execute/run").bearer(&user.token).json(&body).send()
+        };
+        assert_eq!(run(&bob, json!({})).await.status, 200);
+        rule(&service, &ann, "requireApproval").await;
+        let refused = run(&bob, json!({})).await;
+        refused.assert_refused(403, "ENVIRONMENT_PROTECTED");
+        assert_eq!(
+            refused.body["error"]["details"],
+            json!([{"path": "rights", "message": "effect: http"}, {"path": "rights", "message": "host: 127.0.0.1:9"}]),
+            "{refused}"
+        );
+        let (production, _) = environment(&service, &ann).await;
+        run(&bob, json!({"environmentId": production})).await.assert_refused(403, "ENVIRONMENT_PROTECTED");
+        run(&bob, json!({"approveRights": true})).await.assert_refused(403, "FORBIDDEN");
+        assert_eq!(run(&ann, json!({"approveRights": true})).await.status, 200);
+        let log = service.get("/api/audit?limit=1").bearer(&ann.token).send().await;
+        assert_eq!(log.body["data"][0]["action"], "environment.test_run_approved", "{log}");
+        // In another environment, and with what may reach nothing, all is as before.
+        let path = format!("/api/workspaces/{}/environments", service.workspace_of(&ann).await);
+        let made = service.post(&path).bearer(&ann.token).json(&json!({"name": "staging"})).send().await;
+        let staging = made.data(201)["id"].as_str().unwrap().to_owned();
+        assert_eq!(run(&bob, json!({"environmentId": staging})).await.status, 200);
+        let harmless = json!({"code": code(&service, &bob, &toned("{{ 1 }}")).await});
+        let ran = service.post("/api/execute/run").bearer(&bob.token).json(&harmless).send().await;
+        assert_eq!((ran.status, &ran.body["output"]), (200, &json!(1)), "{ran}");
+        // A contained test reaches nothing either, but what is signed with a secret is as good as the secret.
+        let sign = ("sign", "Hmac", json!({"value": "text", "secret": "{{ $secrets.KEY }}"}));
+        let graph = chain(&[("start", "OnManual", json!({})), sign, ("end", "Return", json!({}))]);
+        let pattern = service.drawn(&bob, &graph).await;
+        for (environment, expected) in [(&production, "NOT_PINNED"), (&staging, "passed")] {
+            let secret = service.put(&format!("{path}/{environment}/secrets/KEY")).bearer(&ann.token);
+            secret.json(&json!({"value": "key"})).send().await.data(200);
+            let tests = format!("/api/patterns/{pattern}/tests");
+            let test = json!({"name": "Signs", "event": {}, "environmentId": environment});
+            let added = service.post(&tests).bearer(&bob.token).json(&test).send().await;
+            let chosen = json!({"tests": [added.body["id"]]});
+            let tally = service.post(&format!("{tests}/run")).bearer(&bob.token).json(&chosen).send().await;
+            let result = &tally.body["results"][0];
+            let found = result["error"]["code"].as_str().or_else(|| result["status"].as_str());
+            assert_eq!(found, Some(expected), "{tally}");
+        }
     }
 }

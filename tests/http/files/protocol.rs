@@ -44,7 +44,7 @@ impl Store {
         }
     }
 
-    async fn begun(&self, holder: Option<Holder>) -> Writer {
+    pub async fn begun(&self, holder: Option<Holder>) -> Writer {
         let new = NewFile {
             tenant: self.tenant,
             name: "a.bin".to_owned(),

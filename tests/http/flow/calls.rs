@@ -119,6 +119,17 @@ each_database! {
             assert_eq!(outcome(&service, &ann, &latest, &json!({"n": 1})).await, "new");
             assert_eq!(outcome(&service, &ann, &deployed, &json!({"n": 1})).await, json!({"sum": 2}));
         }
+        // Not past the rules of the environment, whose secrets it would have.
+        let path = format!("/api/workspaces/{}/environments", service.workspace_of(&ann).await);
+        let listed = service.get(&path).bearer(&ann.token).send().await;
+        let rules = format!("{path}/{}/rules", listed.data(200)[0]["id"].as_str().unwrap());
+        let set = |rule: Value| service.put(&rules).bearer(&ann.token).json(&rule).send();
+        set(json!({"requireTests": true})).await.data(200);
+        let error = outcome(&service, &ann, &latest, &json!({"n": 1})).await;
+        assert_eq!(error["code"], "CALL_TARGET", "{error}");
+        assert!(error["message"].as_str().unwrap().contains("has rules for what is deployed"), "{error}");
+        assert_eq!(outcome(&service, &ann, &deployed, &json!({"n": 1})).await, json!({"sum": 2}));
+        set(json!({})).await.data(200);
         service.redrawn(&ann, &callee, &json!({"nodes": [{"id": "x", "type": "Nope"}], "edges": []})).await;
         let error = outcome(&service, &ann, &latest, &json!({"n": 1})).await;
         assert_eq!(error["code"], "CALL_TARGET", "{error}");

@@ -161,6 +161,7 @@ impl Reply {
                 | "REPLAY_DIFFERS"
                 | "RIGHTS_NOT_APPROVED"
                 | "ENVIRONMENT_INCOMPLETE"
+                | "ENVIRONMENT_PROTECTED"
         ) && error["details"].as_array().is_some_and(|all| !all.is_empty());
         let expected: &[&str] = if has_details {
             &["code", "message", "details"]

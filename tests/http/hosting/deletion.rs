@@ -111,6 +111,12 @@ pub(super) async fn filled(service: &Service, user: User, mark: &str, sqlite_dir
         ("note", "Log", json!({"message": mark})),
     ]);
     service.deployed(&user, &clock).await;
+    let told = json!({"connection": mark, "owner": "acme", "repository": "shop"});
+    let told = chain(&[
+        (mark, "OnGitHubEvent", told),
+        ("note", "Log", json!({"message": mark})),
+    ]);
+    service.deployed(&user, &told).await;
     let hook = Hook::saved_by(service, user, graph(json!({}), &[returns(mark)])).await;
     hook.deploy().await;
     let sent = hook.signed(&json!({"mark": mark}).to_string());

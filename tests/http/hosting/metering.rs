@@ -1,10 +1,16 @@
 //! What workspaces have used adds up to what their runs recorded.
 
 use super::{BOTH, ask, hosted, limit};
-use crate::harness::{Service, User, chain, doubling};
-use heddle_store::sql;
+use crate::harness::{Database, Service, User, chain, doubling};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, RunId, UserId};
+use heddle_model::status::{RunStatus, TriggeredBy};
+use heddle_model::tenant::Tenant;
+use heddle_store::runs::{self, AcceptedRow, ResultRow};
+use heddle_store::{Load, Store, StoreError, sql};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// Runs, failed runs, fuel, memory, effects and bytes, as the runs of a workspace have recorded them.
 pub(super) async fn recorded(service: &Service, workspace: &str) -> [i64; 6] {
@@ -213,4 +219,63 @@ async fn test_runs_and_replays_are_metered_apart() {
         limit(&service, &ann, json!({"runsPerMonth": 1})).await;
         assert_eq!(post("/api/execute/run", code).await.status, 200);
     }
+}
+
+/// Counts a run of a tenant that has ended at once, in a transaction that ends when it may.
+async fn counted(
+    store: Store,
+    (tenant, load): (Tenant, Load),
+    until: (oneshot::Sender<()>, oneshot::Receiver<()>),
+) {
+    let run = RunId::new();
+    let mut end = ResultRow::running(run, "one".into(), 1);
+    end.status = RunStatus::Success;
+    let row = AcceptedRow {
+        id: run,
+        deployment_id: DeploymentId::new(),
+        tenant,
+        triggered_by: TriggeredBy::Webhook,
+        node_id: None,
+        event: None,
+        artifact: String::new(),
+        version_number: 1,
+        accepted_at: Timestamp::from_millis(0),
+        parent: None,
+        depth: 0,
+        key: None,
+        awaited: false,
+        end: Some(Box::new(end)),
+    };
+    let (counted, may_end) = until;
+    let stored: Result<(), StoreError> = store
+        .write(move |db| {
+            Box::pin(async move {
+                runs::accept(db, "one", "one", (load, vec![row])).await?;
+                let _ = counted.send(());
+                let _ = may_end.await;
+                Ok(())
+            })
+        })
+        .await;
+    stored.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_small_is_counted_while_what_is_large_is_stored() {
+    let service = Service::start(Database::Postgres).await;
+    let (store, tenant) = (service.app.store.clone(), Tenant::User(UserId::new()));
+    let (counts, counted_large) = oneshot::channel();
+    let (goes_on, may_end) = oneshot::channel();
+    let large = (tenant, Load::of(None, 1 << 20));
+    let large = tokio::spawn(counted(store.clone(), large, (counts, may_end)));
+    counted_large.await.unwrap();
+    let (counts, counted_small) = oneshot::channel();
+    let (goes_on_at_once, may_end) = oneshot::channel();
+    goes_on_at_once.send(()).unwrap();
+    let small = counted(store, (tenant, Load::LITTLE), (counts, may_end));
+    let small = tokio::time::timeout(Duration::from_secs(20), small);
+    small.await.expect("it does not wait for the other one");
+    counted_small.await.unwrap();
+    goes_on.send(()).unwrap();
+    large.await.unwrap();
 }

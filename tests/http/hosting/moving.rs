@@ -242,6 +242,19 @@ async fn moved(from: Database, to: Database) {
         (&target, &after),
         &[(&ann, &ann_there), (&bob, &bob_there)],
     );
+    // Services are told the address here.
+    let member = member_of(&target, &ann_there, &workspace).await;
+    let listed = target
+        .get("/api/subscriptions")
+        .bearer(&member.token)
+        .send()
+        .await;
+    let statuses = listed.body["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|told| &told["status"]);
+    assert_eq!(statuses.collect::<Vec<_>>(), [&json!("pending")], "{listed}");
     goes_on(
         &target,
         &ann_there,

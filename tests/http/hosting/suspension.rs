@@ -60,6 +60,10 @@ async fn a_suspended_workspace_stands_still_and_goes_on() {
         made.send().await.assert_refused(403, "WORKSPACE_SUSPENDED");
         let read = service.get("/api/patterns").bearer(&ann.token).send().await;
         assert_eq!(read.status, 200, "{read}");
+        for list in ["invitations", "invitation-links"] {
+            let path = format!("/api/workspaces/{}/{list}", service.workspace_of(ann).await);
+            service.get(&path).bearer(&ann.token).send().await.data(200);
+        }
         // Its owner sees why.
         assert_eq!(told(&service, ann).await[0], "workspace.suspended");
         service.ran(&bob, &others, &json!({})).await;

@@ -21,6 +21,11 @@ each_database! {
         let done = service.post(PATH).bearer(&ann.token).json(&body).send().await;
         assert_eq!((done.status, &done.body["title"]), (200, &json!("Pets")), "{done}");
         assert_eq!(done.body["report"]["operations"][0]["definition"], "shopGetPet", "{done}");
+        let text = serde_json::to_string(&document()).unwrap();
+        let yaml = format!("# The same, as YAML\n{text}\n");
+        let same = json!({"text": yaml, "operations": ["getPet"], "prefix": "shop"});
+        let same = service.post(PATH).bearer(&ann.token).json(&same).send().await;
+        assert_eq!((same.status, &same.body), (200, &done.body), "{same}");
         let graph = json!({
             "nodes": [{"id": "start", "type": "OnManual"}, {"id": "pet", "type": "shopGetPet"}],
             "edges": [{"id": "e", "source": "start", "target": "pet"}],
@@ -34,7 +39,10 @@ each_database! {
     async fn what_is_no_document_is_refused(service: Service) {
         let ann = service.user("ann").await;
         let wrong = [
+            json!({}),
             json!({"document": {}}),
+            json!({"document": document(), "text": "openapi: 3.1.0"}),
+            json!({"text": "openapi: ["}),
             json!({"document": {"swagger": "2.0"}}),
             json!({"document": document(), "operations": ["other"]}),
             json!({"document": document(), "tags": ["other"]}),

@@ -2,6 +2,7 @@
 
 use super::fixture::{Hook, graph, responds, returns};
 use crate::harness::{Service, each_database};
+use reqwest::header::{COOKIE, HeaderMap, HeaderValue};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -40,6 +41,22 @@ async fn opened(request: RequestBuilder) -> Page {
     }
 }
 
+/// Who was shown the page at this address, as browsers are known again.
+async fn browser(address: &str) -> Client {
+    let client = Client::builder().no_proxy();
+    let page = client.build().unwrap().get(address).send().await.unwrap();
+    let given = page.headers()["set-cookie"].to_str().unwrap().to_owned();
+    let (cookie, attributes) = given.split_once(';').unwrap();
+    assert!(cookie.starts_with("heddle-form="), "{given}");
+    assert_eq!(attributes, " Path=/; HttpOnly; SameSite=Lax");
+    let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(cookie).unwrap())]);
+    Client::builder()
+        .no_proxy()
+        .default_headers(headers)
+        .build()
+        .unwrap()
+}
+
 async fn sent(client: &Client, url: &str, body: &str) -> Page {
     let request = client.post(url).header("content-type", ENCODED);
     opened(request.body(body.to_owned())).await
@@ -73,8 +90,8 @@ each_database! {
         let first = json!({"title": "A visit", "fields": [{"name": "who", "required": true}]});
         let hook = Hook::saved(&service, form(first, &[more, last, returns("{{ $nodes.more.body }}")])).await;
         let deployment = hook.deploy().await;
-        let client = Client::builder().no_proxy().build().unwrap();
         let address = format!("http://{}/webhooks/{}", service.address, hook.webhook);
+        let client = browser(&address).await;
         let second = sent(&client, &address, "who=%3CAnn%3E&_token=abc").await;
         assert_eq!((second.status, second.title()), (200, "Hello &lt;Ann&gt;"), "{second:?}");
         assert!(second.url.contains("/callbacks/") && second.url.ends_with("/more"), "{second:?}");
@@ -89,8 +106,11 @@ each_database! {
         assert_eq!((wrong.status, wrong.title()), (422, "Error: Hello &lt;Ann&gt;"), "{wrong:?}");
         assert!(wrong.text.contains("Enter a number of at most 8."), "{wrong:?}");
         let path = &second.url[second.url.find("/callbacks/").unwrap()..];
-        let refused = service.post(path).json(&json!({"guests": 9})).send().await;
-        assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+        for (sent, told) in [(json!({"guests": 9}), "at most 8"), (json!({"guests": 3, "gusts": 3}), "no field `gusts`")] {
+            let refused = service.post(path).json(&sent).send().await;
+            assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+            assert!(refused.text.contains(told), "{refused}");
+        }
         let run = newest(&hook, &deployment).await;
         let listed = hook.get("/api/callbacks").await;
         assert_eq!(listed.body["data"][0]["fields"], json!(["guests", "plan"]), "{listed}");
@@ -116,6 +136,35 @@ each_database! {
         }
         let body = service.ended(&hook.user, &deployment, &run).await["output"].clone();
         assert_eq!((&body["guests"], &body["plan"]["name"], &body["plan"]["size"]), (&json!(3), &json!("a.txt"), &json!(4)), "{body}");
+    }
+
+    async fn whoever_knows_a_page_s_token_is_not_led_to_the_pages_of_others(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let more = node("more", "WaitForCallback", json!({"form": {
+            "title": "For {{ $input.body.who }}", "fields": [{"name": "ok", "type": "checkbox"}],
+        }}));
+        let first = json!({"title": "A visit", "fields": [{"name": "who", "required": true}]});
+        let hook = Hook::saved(&service, form(first, &[more])).await;
+        let deployment = hook.deploy().await;
+        let address = format!("http://{}/webhooks/{}", service.address, hook.webhook);
+        let (ann, thief) = (browser(&address).await, browser(&address).await);
+        assert!(ann.get(&address).send().await.unwrap().headers().get("set-cookie").is_none(), "it has one");
+        // The page is shown again with the token that was sent with it, whoever has thought of that.
+        let wrong = sent(&ann, &address, "who=&_token=chosen").await;
+        assert!(wrong.status == 422 && wrong.text.contains("name=\"_token\" value=\"chosen\""), "{wrong:?}");
+        let hers = sent(&ann, &address, "who=Ann&_token=chosen").await;
+        assert_eq!((hers.status, hers.title()), (200, "For Ann"), "{hers:?}");
+        let his = sent(&thief, &address, "who=Bob&_token=chosen").await;
+        assert_eq!((his.status, his.title()), (200, "For Bob"), "{his:?}");
+        // What has no cookie counts once as well, but is not led on twice: nothing tells whether the same browser sends it.
+        let program = Client::builder().no_proxy().build().unwrap();
+        let led = sent(&program, &address, "who=Eve&_token=chosen").await;
+        assert_eq!((led.status, led.title()), (200, "For Eve"), "{led:?}");
+        let again = sent(&program, &address, "who=Eve&_token=chosen").await;
+        assert_eq!((again.status, again.title(), &again.url), (200, "Your answers have arrived", &address), "{again:?}");
+        let again = sent(&ann, &address, "who=Ann&_token=chosen").await;
+        assert_eq!((again.title(), &again.url), ("For Ann", &hers.url), "{again:?}");
+        assert_eq!(hook.runs(&deployment).await.len(), 3);
     }
 
     async fn pages_that_are_open_together_are_listed_and_those_of_others_are_not(service: Service) {

@@ -11,9 +11,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// Endless is so much: several times what any limit allows.
 const ENDLESS_BYTES: usize = 3 << 30;
 
-/// What repeating a piece may add.
-const REPEATED_BYTES_MAX: usize = 1 << 20;
-
 /// A server that stops listening when it is dropped.
 pub struct Server {
     pub port: u16,
@@ -72,76 +69,4 @@ pub fn read(stream: &mut TcpStream, bytes: usize) -> Option<Vec<u8>> {
     let mut read = vec![0; bytes];
     stream.read_exact(&mut read).ok()?;
     Some(read)
-}
-
-/// Something of a server's, spoilt: bits turned, cut off, repeated, lengths made huge, noise put in.
-pub fn spoilt(random: &mut fastrand::Rng, mut bytes: Vec<u8>) -> Vec<u8> {
-    for _ in 0..random.usize(1..4) {
-        if bytes.is_empty() {
-            break;
-        }
-        let at = random.usize(0..bytes.len());
-        match random.u8(0..7) {
-            0 => bytes[at] ^= 1 << random.u8(0..8),
-            1 => bytes.truncate(at),
-            2 => bytes.insert(at, random.u8(..)),
-            3 => {
-                let end = (at + 4).min(bytes.len());
-                let huge = [[0xff; 4], [0x7f, 0xff, 0xff, 0xff], [0; 4]];
-                bytes[at..end].copy_from_slice(&huge[random.usize(0..3)][..end - at]);
-            }
-            4 => {
-                let piece = bytes[at..].to_vec();
-                // Repeated once more, it would be this process's memory that is measured.
-                let times = random.usize(1..2_000).min(REPEATED_BYTES_MAX / piece.len());
-                bytes.extend(piece.repeat(times));
-            }
-            5 => {
-                let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(64).collect();
-                bytes.splice(at..at, noise);
-            }
-            _ => drop(bytes.remove(at)),
-        }
-    }
-    bytes
-}
-
-/// Spoils one of what a server says, and others now and then.
-#[derive(Clone)]
-pub struct Spoiler {
-    random: fastrand::Rng,
-    /// How many it says before that.
-    before: usize,
-    has_spoilt: Arc<AtomicBool>,
-}
-
-impl Spoiler {
-    /// What follows from a seed, for a server that says at least so much.
-    pub fn new(seed: u64, said: usize) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        Spoiler {
-            before: random.usize(0..said),
-            random,
-            has_spoilt: Arc::default(),
-        }
-    }
-
-    /// What is said instead.
-    pub fn spoil(&mut self, said: Vec<u8>) -> Vec<u8> {
-        let is_it = self.before == 0;
-        self.before = self.before.wrapping_sub(1);
-        if !is_it && self.random.u8(0..6) > 0 {
-            return said;
-        }
-        let spoilt = spoilt(&mut self.random, said.clone());
-        if spoilt != said {
-            self.has_spoilt.store(true, Ordering::Release);
-        }
-        spoilt
-    }
-
-    /// Whether anything that was said was spoilt.
-    pub fn has_spoilt(&self) -> bool {
-        self.has_spoilt.load(Ordering::Acquire)
-    }
 }

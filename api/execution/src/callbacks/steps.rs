@@ -82,17 +82,23 @@ impl Callbacks {
         let key = self.any_key(run).await?;
         let until = monotonic() + patience;
         let mut pause = PAUSE_MIN;
+        let mut asked_before = 0;
         loop {
             let step = self.step(run, key.expose_secret()).await?;
-            let pause_max = match step {
+            let pause_max = match &step {
                 Step::Works => PAUSE_MAX,
                 Step::Waits => WAITING_PAUSE_MAX,
+                // Branches that ask at the same time are stored one after the other: they are all there if no other has come.
+                Step::Asks(open) if open.len() != asked_before => {
+                    asked_before = open.len();
+                    PAUSE_MIN
+                }
                 Step::Asks(_) | Step::Ended { .. } => return Ok(step),
             };
             if monotonic() >= until {
                 return Ok(step);
             }
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(pause.min(pause_max)).await;
             pause = (pause * 2).min(pause_max);
         }
     }

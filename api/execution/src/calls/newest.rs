@@ -3,6 +3,7 @@
 use crate::compile::{Asker, Finding, LoadFailure, Sources};
 use crate::deployment::ActiveDeployment;
 use crate::modules::Modules;
+use crate::seals;
 use heddle_compiler::Options;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
@@ -118,9 +119,16 @@ impl NewestVersions {
         let program = loaded?;
         let (hash, now) = (hex::encode(program.digest()), self.clock.now());
         let (key, wasm) = (hash.clone(), artifact.wasm);
-        self.store
-            .write(move |db| Box::pin(async move { deployments::keep_artifact(db, &key, &wasm, now).await }))
-            .await?;
+        let (vault, tenant) = (self.modules.seals().vault.clone(), active.tenant);
+        let rights = seals::rights(program.manifest())?;
+        let write = self.store.write(move |db| {
+            Box::pin(async move {
+                deployments::keep_artifact(db, &key, &wasm, now).await?;
+                deployments::seal_module(db, &vault, (key.as_str(), tenant), &rights).await?;
+                Ok::<_, ServiceError>(())
+            })
+        });
+        write.await?;
         Ok(ActiveDeployment {
             version_number: row.version_number,
             artifact: hash,

@@ -174,3 +174,40 @@ impl Lanes {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[tokio::test]
+    async fn a_user_compiles_one_thing_at_a_time_and_others_go_first() {
+        let (turns, ann, bob) = (Turns::new(1), UserId::new(), UserId::new());
+        let first = turns.take(Asker::Request(ann)).await.unwrap();
+        // A place is free, but not for her.
+        let mut next = Box::pin(turns.take(Asker::Deployment(ann)));
+        assert!(next.as_mut().now_or_never().is_none());
+        let of_bob = turns.take(Asker::Request(bob)).now_or_never();
+        assert_eq!(of_bob.unwrap().unwrap().user(), bob);
+        drop(first);
+        assert_eq!(next.await.unwrap().user(), ann);
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_for_too_much_is_refused_and_nobody_else_is() {
+        let (turns, ann, bob) = (Turns::new(1), UserId::new(), UserId::new());
+        let _first = turns.take(Asker::Request(ann)).await.unwrap();
+        let mut waiting: Vec<_> = (0..REQUESTS_MAX)
+            .map(|_| Box::pin(turns.take(Asker::Request(ann))))
+            .collect();
+        for one in &mut waiting {
+            assert!(one.as_mut().now_or_never().is_none());
+        }
+        let refused = turns.take(Asker::Request(ann)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Unavailable);
+        assert!(turns.take(Asker::Request(bob)).now_or_never().is_some());
+        // Those who have left need no place.
+        drop(waiting);
+        assert!(turns.take(Asker::Request(ann)).now_or_never().is_none());
+    }
+}

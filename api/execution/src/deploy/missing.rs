@@ -35,6 +35,14 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// Whether all is there.
+    pub const fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+            && self.variables.is_empty()
+            && self.connections.is_empty()
+            && self.patterns.is_empty()
+    }
+
     /// Refuses what would fail for want of a secret, a variable or a connection. Patterns may call each other, so that one
     /// of them has to come first.
     pub(super) fn refuse(&self, environment: &str) -> Result<(), ServiceError> {

@@ -44,7 +44,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedSchedule {
-    /// The OnSchedule or OnPoll node.
+    /// The OnSchedule, OnPoll or OnMailbox node.
     #[schema(example = "every-hour")]
     pub node_id: String,
     /// The expression that would hold: as it was set for the deployment, or else as the version has it.
@@ -107,6 +107,20 @@ impl Planner<'_> {
         missing.refuse(environment.map_or("", |environment| &environment.name))
     }
 
+    /// What a deployment names and is not there, now that it is stored.
+    pub async fn missing_of(
+        &self,
+        editor: &Editor,
+        (row, needed): (&DeploymentRow, &NeededRights),
+    ) -> Result<Missing, ServiceError> {
+        let origin = Origin {
+            environment: row.environment_id,
+            is_main: row.slot().is_main(),
+        };
+        let tenant = Tenant::of(row.user_id, row.workspace_id);
+        missing((self.store, self.active), editor, tenant, origin, needed).await
+    }
+
     /// Where it would go, and what is there.
     async fn place(&self, ready: &Ready) -> Result<(Slot, Option<DeploymentRow>), ServiceError> {
         let mut reader = self.store.reader().await?;
@@ -117,7 +131,7 @@ impl Planner<'_> {
 
     /// What a version could do by its module. One that an earlier heddle has compiled does not say which variables it names:
     /// those are its graph's, as far as that can be compiled with its own definitions.
-    async fn needed(
+    pub async fn needed(
         &self,
         editor: &Editor,
         (pattern, version): (PatternId, i64),
@@ -147,7 +161,7 @@ impl Planner<'_> {
         editor: &Editor,
         row: &DeploymentRow,
     ) -> Result<Option<NeededRights>, ServiceError> {
-        match self.modules.load(&row.artifact, row.user_id).await {
+        match self.modules.load(row).await {
             Ok(program) => {
                 let version = (row.pattern_id, row.version_number);
                 self.needed(editor, version, program.manifest()).await.map(Some)

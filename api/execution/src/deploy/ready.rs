@@ -2,7 +2,7 @@
 
 use super::request::{DeployError, DeployRequest, DeployVersion, Gate};
 use crate::compile::{Asker, Finding, Sources};
-use crate::modules::{LoadError, Modules};
+use crate::modules::{LoadError, Modules, Unusable};
 use crate::tenants::Tenants;
 use heddle_compiler::Options;
 use heddle_contract::manifest::Manifest;
@@ -85,13 +85,15 @@ impl Maker<'_> {
         let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
         let program = session.load(self.modules.runtime().await?, plan).await?;
         drop(session);
-        let module = (hex::encode(program.digest()), &artifact.manifest);
+        // As the module says it: that is what executes.
+        let manifest = program.manifest().clone();
+        let module = (hex::encode(program.digest()), &manifest);
         Ok(Ready {
             row: self.new_row(row, environment.as_ref(), version, module),
             environment,
             moves: request.target.moves,
             wasm: artifact.wasm,
-            manifest: artifact.manifest,
+            manifest,
             warnings,
             from: None,
             gate: request.gate,
@@ -117,22 +119,20 @@ impl Maker<'_> {
             let message = "is where this is deployed: name another environment";
             return Err(ServiceError::field("environmentId", message));
         }
-        let mut reader = self.store.reader().await?;
-        let wasm = deployments::artifact(&mut reader.db(), &source.artifact).await?;
         let from = match source.environment_id {
-            Some(from) => workspaces::environment(&mut reader.db(), editor, from).await?,
+            Some(from) => {
+                let mut reader = self.store.reader().await?;
+                workspaces::environment(&mut reader.db(), editor, from).await?
+            }
             None => None,
         };
-        drop(reader);
-        let unusable = |reason: &dyn std::fmt::Display| {
-            Code::NotActive.with(format!("The deployment's module can't be loaded: {reason}"))
+        let told = |error: LoadError| match error {
+            LoadError::Failed(error) => error,
+            LoadError::Unusable(reason) => reason.refused(),
         };
-        let wasm = wasm.ok_or_else(|| unusable(&"it is gone: deploy the pattern again"))?;
-        let program = match self.modules.load(&source.artifact, source.user_id).await {
-            Ok(program) => program,
-            Err(LoadError::Failed(error)) => return Err(error),
-            Err(LoadError::Unusable(reason)) => return Err(unusable(&reason)),
-        };
+        let wasm = self.modules.stored(&source.artifact).await.map_err(told)?;
+        let wasm = wasm.ok_or_else(|| Unusable::Gone.refused())?;
+        let program = self.modules.load(&source).await.map_err(told)?;
         let manifest = program.manifest().clone();
         let module = (source.artifact, &manifest);
         Ok(Ready {

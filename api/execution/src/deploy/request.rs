@@ -1,5 +1,6 @@
 //! What is asked for when something is to be deployed, and why it was not.
 
+use super::missing::Missing;
 use crate::compile::validation::Diagnostic;
 use crate::compile::{Finding, LoadFailure};
 use heddle_model::deploy_rules::DeployRules;
@@ -70,6 +71,17 @@ pub enum DeployVersion {
     StillNewest(i64),
     /// This one.
     Exactly(i64),
+}
+
+/// What was deployed.
+#[derive(Debug)]
+pub struct Done {
+    /// As it is stored.
+    pub row: DeploymentRow,
+    /// What looks wrong in the graph.
+    pub warnings: Vec<Finding>,
+    /// What it names and is not there: nodes that need it fail.
+    pub missing: Missing,
 }
 
 /// Why a pattern was not deployed.

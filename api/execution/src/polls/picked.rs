@@ -45,8 +45,8 @@ fn picked(poll: &Poll, answer: &str, seen: &Seen, now: Timestamp) -> Result<Pick
             continue;
         }
         let event = Event {
-            item: thing.json,
-            id: thing.id,
+            item: &thing.json,
+            id: thing.id.as_deref(),
             polled_at: now,
         };
         // What was read as JSON is written as JSON.

@@ -4,6 +4,7 @@
 use super::{Past, ReplayEnd, Replayed, compared, loaded, message, past, program, share};
 use crate::callbacks::Callbacks;
 use crate::compile::validation::NeededRights;
+use crate::modules::LoadError;
 use crate::queue::{Place, Share};
 use crate::test_run::TestRuns;
 use heddle_contract::abi::code;
@@ -11,7 +12,6 @@ use heddle_model::access::Editor;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_runtime::{Answers, Asked, Outcome, Program, RunError};
-use heddle_store::deployments;
 use std::sync::Arc;
 
 pub use heddle_runtime::Unanswered;
@@ -47,7 +47,11 @@ pub(crate) async fn candidate(
     let unusable =
         |reason: String| Code::Validation.with(format!("The version can't be executed here ({reason})."));
     let candidate = loaded(runs, editor, wasm, unusable).await?;
-    let own = deployments::artifact(&mut runs.store.reader().await?.db(), deployed).await?;
+    let own = match runs.modules.stored(deployed).await {
+        Ok(own) => own,
+        Err(LoadError::Unusable(_)) => None,
+        Err(LoadError::Failed(error)) => return Err(error),
+    };
     let own = match own {
         Some(wasm) => match program(runs, editor, wasm).await {
             Ok(own) => Some((deployed.to_owned(), own)),

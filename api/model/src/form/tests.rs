@@ -1,7 +1,7 @@
 //! Which answers fields take, and what people are told of others.
 
 use super::Form;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What becomes of values that are sent to a form of one field called `x`; `Err`: what people are told.
 fn sent(field: Value, given: Value) -> Result<Value, String> {
@@ -247,6 +247,20 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
             "{field} {given}"
         );
     }
+}
+
+#[test]
+fn a_program_is_told_of_names_that_are_no_fields() {
+    let parameters = json!({"title": "F", "fields": [{"name": "name"}, {"name": "yes", "type": "checkbox"}]});
+    let form = Form::of(parameters.as_object().unwrap());
+    let told = |given: Value| form.unknown(given.as_object().unwrap());
+    assert_eq!(told(json!({"name": "Ann"})), None);
+    assert_eq!(
+        told(json!({"nmae": "Ann", "yes": true})).unwrap(),
+        "The form has no field `nmae`: its fields are `name`, `yes`."
+    );
+    let many: Map<String, Value> = (0..9).map(|number| (format!("n{number}"), json!(1))).collect();
+    assert!(told(many.into()).unwrap().contains("`n4` and others"));
 }
 
 #[test]

@@ -6,11 +6,16 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Things of one answer.
 const THINGS_MAX: usize = 2_000;
 const CURSOR_BYTES_MAX: usize = 2_000;
+/// Bytes of the names of a table's columns, which each row has.
+const NAMES_BYTES_MAX: usize = 16 << 10;
+/// What says in a row of a table which it is.
+const ROW_NUMBER: &str = "row_number";
 
 /// What is wrong with an answer, to be read behind "the answer".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,10 +25,10 @@ pub struct AnswerProblem(String);
 /// Something in a list.
 #[derive(Clone, Debug)]
 pub struct Thing<'a> {
-    /// As it stands in the answer.
-    pub json: &'a RawValue,
+    /// As it stands in the answer; of a row of a table, its cells by the names of their columns.
+    pub json: Cow<'a, RawValue>,
     /// Its id as it stands there, if the node says where that is.
-    pub id: Option<&'a RawValue>,
+    pub id: Option<Cow<'a, RawValue>>,
     /// What tells it from others.
     pub identity: String,
 }
@@ -39,7 +44,7 @@ pub struct Found<'a> {
 
 pub(super) fn found<'a>(
     answer: &'a str,
-    (items, id): (Option<&str>, Option<&str>),
+    (items, id, is_table): (Option<&str>, Option<&str>, bool),
     cursor: Option<&str>,
 ) -> Result<Found<'a>, AnswerProblem> {
     let whole: &RawValue =
@@ -68,9 +73,14 @@ pub(super) fn found<'a>(
         )));
     }
     let numbered = (0..).zip(elements);
-    let things = numbered.map(|(number, json)| thing(number, json, id));
+    let things = match is_table {
+        true => rows(numbered, id)?,
+        false => numbered
+            .map(|(number, json)| thing(number, json, id))
+            .collect::<Result<_, _>>()?,
+    };
     Ok(Found {
-        things: things.collect::<Result<_, _>>()?,
+        things,
         cursor: cursor.and_then(|path| cursor_at(whole, path)),
     })
 }
@@ -84,7 +94,7 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
             ))
         })?;
         return Ok(Thing {
-            json,
+            json: Cow::Borrowed(json),
             id: None,
             identity,
         });
@@ -93,14 +103,92 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
     let identity = id.and_then(canonical);
     match (id, identity) {
         (Some(id), Some(identity)) => Ok(Thing {
-            json,
-            id: Some(id),
+            json: Cow::Borrowed(json),
+            id: Some(Cow::Borrowed(id)),
             identity,
         }),
         _ => Err(AnswerProblem(format!(
             "has no `{path}` in element {number} of its list. Correct `id`, or leave it out: then the whole element is compared"
         ))),
     }
+}
+
+/// The rows of a table, whose first has the names of its columns. Without an id, a row is compared by its cells, wherever it stands;
+/// one without cells is none.
+fn rows<'a>(
+    mut numbered: impl Iterator<Item = (usize, &'a RawValue)>,
+    id: Option<&str>,
+) -> Result<Vec<Thing<'a>>, AnswerProblem> {
+    let Some((_, head)) = numbered.next() else {
+        return Ok(Vec::new());
+    };
+    let names: Vec<String> = cells(0, head)?.into_iter().map(name_of).collect();
+    if names.iter().map(String::len).sum::<usize>() > NAMES_BYTES_MAX {
+        return Err(AnswerProblem(format!(
+            "has names of columns with more than {} KiB together",
+            NAMES_BYTES_MAX >> 10
+        )));
+    }
+    let mut things = Vec::new();
+    for (number, row) in numbered {
+        let cells = cells(number, row)?;
+        if cells.is_empty() {
+            continue;
+        }
+        let unreadable = || AnswerProblem(format!("can't be read at element {number} of its list"));
+        let json = named(&names, &cells, number + 1).ok_or_else(unreadable)?;
+        things.push(match id {
+            None => Thing {
+                identity: thing(number, row, None)?.identity,
+                json: Cow::Owned(json),
+                id: None,
+            },
+            Some(_) => {
+                let Thing { id, identity, .. } = thing(number, &json, id)?;
+                let id = id.map(|id| Cow::Owned(id.into_owned()));
+                Thing {
+                    json: Cow::Owned(json),
+                    id,
+                    identity,
+                }
+            }
+        });
+    }
+    Ok(things)
+}
+
+fn cells(number: usize, row: &RawValue) -> Result<Vec<&RawValue>, AnswerProblem> {
+    elements(row).ok_or_else(|| {
+        AnswerProblem(format!(
+            "has no list of cells in element {number} of its list. Correct `items`, or leave `table` out"
+        ))
+    })
+}
+
+/// What a column is called; empty if its first cell is no text or number.
+fn name_of(cell: &RawValue) -> String {
+    match serde_json::from_str(cell.get()) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Cells by the names of their columns, as text: nothing is built of what a cell has.
+fn named(names: &[String], cells: &[&RawValue], number: usize) -> Option<Box<RawValue>> {
+    let mut text = format!("{{\"{ROW_NUMBER}\":{number}");
+    for (place, name) in names.iter().enumerate() {
+        if name.is_empty() || name == ROW_NUMBER {
+            continue;
+        }
+        let cell = cells.get(place).map_or("\"\"", |cell| cell.get());
+        text.push(',');
+        text.push_str(&Value::from(name.as_str()).to_string());
+        text.push(':');
+        text.push_str(cell);
+    }
+    text.push('}');
+    RawValue::from_string(text).ok()
 }
 
 fn cursor_at(whole: &RawValue, path: &str) -> Option<String> {
@@ -181,7 +269,7 @@ fn field<'a>(object: &'a RawValue, name: &str) -> Option<&'a RawValue> {
 
         fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
             let mut found = None;
-            while let Some(name) = fields.next_key::<std::borrow::Cow<'_, str>>()? {
+            while let Some(name) = fields.next_key::<Cow<'_, str>>()? {
                 match name == self.0 {
                     true => found = Some(fields.next_value()?),
                     false => {

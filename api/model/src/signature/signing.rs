@@ -88,7 +88,9 @@ fn by_mac(authentication: &Authentication, key: &[u8], body: &[u8], seconds: &st
     let mut headers = Vec::new();
     let mut signed: Vec<&[u8]> = Vec::new();
     if let Some(name) = &form.timestamp_header {
-        headers.push((name.clone(), seconds.to_owned()));
+        if !authentication.has_pairs() {
+            headers.push((name.clone(), seconds.to_owned()));
+        }
         signed.extend([seconds.as_bytes(), form.separator.as_bytes()]);
     }
     signed.push(body);
@@ -97,10 +99,11 @@ fn by_mac(authentication: &Authentication, key: &[u8], body: &[u8], seconds: &st
         true => STANDARD.encode(signature),
         false => hex::encode(signature),
     };
-    headers.push((
-        authentication.header().to_owned(),
-        format!("{}{written}", form.prefix),
-    ));
+    let value = match authentication.has_pairs() {
+        true => format!("t={seconds},v1={written}"),
+        false => format!("{}{written}", form.prefix),
+    };
+    headers.push((authentication.header().to_owned(), value));
     headers
 }
 

@@ -18,6 +18,10 @@ const PLAIN_NAME: &str = "heddle";
 const SECURE_ATTEMPT_NAME: &str = "__Host-heddle-sign-in";
 /// The same without TLS.
 const PLAIN_ATTEMPT_NAME: &str = "heddle-sign-in";
+/// The cookie by which a browser that was shown a form is known again, over TLS.
+const SECURE_FORM_NAME: &str = "__Host-heddle-form";
+/// The same without TLS.
+const PLAIN_FORM_NAME: &str = "heddle-form";
 /// How long such an attempt may take.
 const ATTEMPT_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
@@ -26,6 +30,7 @@ const ATTEMPT_LIFETIME: Duration = Duration::from_secs(10 * 60);
 pub struct Cookies {
     name: &'static str,
     attempt_name: &'static str,
+    form_name: &'static str,
     /// Ends with `://`.
     scheme: &'static str,
     /// As browsers write it.
@@ -45,6 +50,11 @@ impl Cookies {
                 SECURE_ATTEMPT_NAME
             } else {
                 PLAIN_ATTEMPT_NAME
+            },
+            form_name: if is_secure {
+                SECURE_FORM_NAME
+            } else {
+                PLAIN_FORM_NAME
             },
             scheme: if is_secure { "https://" } else { "http://" },
             origin: origin.unwrap_or_default(),
@@ -71,15 +81,30 @@ impl Cookies {
         self.set(self.attempt_name, "", Duration::ZERO)
     }
 
+    /// The secret of a browser that was shown a form.
+    pub fn form<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        value_of(headers, self.form_name).filter(|secret| !secret.is_empty())
+    }
+
+    /// The `Set-Cookie` that gives a browser such a secret, until it is closed. Links from elsewhere bring it along, so that a
+    /// second one gives no new secret; what pages from elsewhere send does not.
+    pub fn form_given(&self, secret: &str) -> String {
+        let (name, secure) = (self.form_name, self.secure());
+        format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax{secure}")
+    }
+
     /// The `Set-Cookie` that gives a browser a secret for so long.
     pub fn given(&self, secret: &str, lifetime: Duration) -> String {
         self.set(self.name, secret, lifetime)
     }
 
     fn set(&self, name: &str, secret: &str, lifetime: Duration) -> String {
-        let secure = if self.scheme == "https://" { "; Secure" } else { "" };
-        let seconds = lifetime.as_secs();
+        let (seconds, secure) = (lifetime.as_secs(), self.secure());
         format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    }
+
+    fn secure(&self) -> &'static str {
+        if self.scheme == "https://" { "; Secure" } else { "" }
     }
 
     /// The `Set-Cookie` that has a browser forget it.
@@ -132,14 +157,19 @@ fn value_of<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     named.find_map(|(name, value)| (name == wanted).then_some(value))
 }
 
-/// A line of cookies without those of sessions, for patterns; `None` if there are no others. Browsers send a session's
+/// A line of cookies without those of the service itself, for patterns; `None` if there are no others. Browsers send a session's
 /// cookie with a link that somebody follows to a callback URL, too.
 pub fn without_sessions(line: &str) -> Option<String> {
     let name = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default();
         !matches!(
             name,
-            SECURE_NAME | PLAIN_NAME | SECURE_ATTEMPT_NAME | PLAIN_ATTEMPT_NAME
+            SECURE_NAME
+                | PLAIN_NAME
+                | SECURE_ATTEMPT_NAME
+                | PLAIN_ATTEMPT_NAME
+                | SECURE_FORM_NAME
+                | PLAIN_FORM_NAME
         )
     };
     let others: Vec<&str> = line.split(';').map(str::trim).filter(name).collect();
@@ -190,6 +220,7 @@ mod tests {
             ("a=1; heddle=x; b=2;__Host-heddle=y", Some("a=1; b=2")),
             ("heddle=x", None),
             ("heddle-sign-in=x; __Host-heddle-sign-in=y", None),
+            ("heddle-form=x; __Host-heddle-form=y", None),
             ("heddles=x; HEDDLE=y", Some("heddles=x; HEDDLE=y")),
         ] {
             assert_eq!(without_sessions(line).as_deref(), others, "{line}");
@@ -206,6 +237,10 @@ mod tests {
         assert_eq!(
             Cookies::new("http://a").taken(),
             "heddle=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+        );
+        assert_eq!(
+            Cookies::new("https://a").form_given("x"),
+            "__Host-heddle-form=x; Path=/; HttpOnly; SameSite=Lax; Secure"
         );
     }
 

@@ -1,9 +1,10 @@
 //! Passwords, as Argon2id hashes in PHC form. Hashing deliberately takes tens of milliseconds of CPU time, so it runs
-//! outside the async threads, with at most as many hashes at a time as there are processors.
+//! on threads that give way to others, with at most as many hashes at a time as there are processors.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use heddle_execution::blocking::hashing;
 use heddle_model::error::ServiceError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -80,9 +81,11 @@ fn hash_now(password: &str) -> Result<String, anyhow::Error> {
 }
 
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {
-    // Never closed.
-    let _slot = SLOTS.acquire().await;
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(ServiceError::internal)
+    // Never closed. Who leaves while they wait for it has nothing hashed; who leaves later holds it until their hash is made.
+    let slot = SLOTS.acquire().await;
+    hashing(move || {
+        let _slot = slot;
+        work()
+    })
+    .await
 }

@@ -1,15 +1,18 @@
 //! A small SMTP receiver (RFC 5321) for mail that starts runs: it accepts messages for existing addresses, within
 //! limits of size, number and time, and acknowledges a message only when its runs are stored. It relays nothing, and
-//! relies on a mail server in front of it for TLS and for checking senders.
+//! relies on a mail server in front of it for TLS and for checking senders. Of its connections no address gets more than it
+//! leaves free, so that some are left for others.
 
-use super::{BYTES_MAX, Delivery, Destination, Mail, RECIPIENTS_MAX, destination};
+use super::{BYTES_MAX, Delivery, Destination, Mail, RECIPIENTS_MAX, deliver, destination};
 use crate::Service;
 use heddle_model::error::{Code, chain};
 use smtp_proto::request::receiver::DataReceiver;
 use smtp_proto::{Error, Request};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,16 +29,73 @@ const ERRORS_MAX: u32 = 20;
 /// Bytes of a command.
 const LINE_BYTES_MAX: u64 = 4096;
 
+/// The first 64 bits of an address of IPv6: those of one customer.
+const NETWORK_V6: u128 = u128::MAX << 64;
+
+/// Connections by address.
+#[derive(Default)]
+struct Places(Mutex<HashMap<IpAddr, usize>>);
+
+/// That of a connection, given back when dropped.
+struct Place {
+    places: Arc<Places>,
+    address: IpAddr,
+}
+
+impl Places {
+    fn held(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None`: the address has as many as are free.
+    fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+        let address = match peer.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK_V6)),
+            address => address,
+        };
+        let mut held = self.held();
+        let free = CONNECTIONS_MAX.saturating_sub(held.values().sum());
+        let own = held.get(&address).copied().unwrap_or_default();
+        if own >= free {
+            return None;
+        }
+        held.insert(address, own + 1);
+        Some(Place {
+            places: self.clone(),
+            address,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.places.held();
+        match held.get_mut(&self.address) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(held.remove(&self.address)),
+        }
+    }
+}
+
 /// Takes connections until the task is aborted.
 pub async fn serve(service: Service, listener: TcpListener) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Arc::<Places>::default();
     // Never closed, so there is always a permit to wait for.
     while let Ok(permit) = room.clone().acquire_owned().await {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((mut stream, peer)) => {
+                let Some(place) = places.take(peer.ip()) else {
+                    tokio::spawn(async move {
+                        let refusal = b"421 4.7.0 Too many connections from your address\r\n";
+                        // Whoever does not listen is gone all the same.
+                        let _ = in_time(stream.write_all(refusal)).await;
+                    });
+                    continue;
+                };
                 let service = service.clone();
                 tokio::spawn(async move {
-                    let _permit = permit;
+                    let _held = (permit, place);
                     let session = Session::new(service, stream).run();
                     if let Ok(Err(error)) = tokio::time::timeout(SESSION_MAX, session).await {
                         tracing::debug!(%error, "an SMTP session was interrupted");
@@ -215,7 +275,7 @@ impl Session {
         };
         let recipients = std::mem::take(&mut self.recipients);
         self.forget();
-        let reply = deliver(&self.service, &recipients, message).await;
+        let reply = delivered(&self.service, &recipients, message).await;
         self.answer(&reply).await
     }
 
@@ -263,7 +323,7 @@ impl Session {
 
 /// Starts the runs of all recipients. SMTP has only one reply for all of them, so if any recipient asks for a retry,
 /// the whole message is retried; recipients whose run was already started recognise it as a duplicate.
-async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> Cow<'static, str> {
+async fn delivered(service: &Service, recipients: &[String], message: Vec<u8>) -> Cow<'static, str> {
     let mail = match Mail::read(message).await {
         Ok(mail) => mail,
         // A permanent error: the sender must not retry.
@@ -273,7 +333,7 @@ async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> 
         Err(_) => return "451 4.3.0 Try again later".into(),
     };
     for address in recipients {
-        match mail.deliver(service, address).await {
+        match deliver(&mail, service, address).await {
             Ok(Delivery::Accepted(_) | Delivery::Duplicate(_)) => {}
             Ok(Delivery::Inactive | Delivery::Unknown) => {
                 return "450 4.2.1 No deployment of the pattern is active".into();

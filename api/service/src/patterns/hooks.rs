@@ -1,13 +1,13 @@
 //! Finds the nodes of a graph that have external addresses. The graph may be a draft: it is scanned as text, and
 //! malformed parts are skipped.
 
-use heddle_catalogue::Start;
+use heddle_catalogue::{ServiceTrigger, Start};
 use heddle_compiler::compare::NODES_MAX;
 use heddle_compiler::text;
 use heddle_model::signature::Scheme;
 use heddle_model::webhook::{CHAT_MARK, FORM_MARK};
 use heddle_store::endpoints::{HOOKS_MAX, HookKind, HookNode};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// Characters of an alias; the rest is cut off.
@@ -33,7 +33,11 @@ pub fn hooks(graph: &str) -> Vec<HookNode> {
 fn hook(node: &RawValue) -> Option<HookNode> {
     let [id, node_type, data] = text::pick(node.get(), ["id", "type", "data"])?;
     let node_type = text::string(node_type?)?;
-    let start = Start::of_type(&node_type);
+    let service = trigger(&node_type);
+    let start = match service {
+        Some(trigger) => Some(trigger.start),
+        None => Start::of_type(&node_type),
+    };
     if !matches!(
         start,
         Some(Start::Webhook | Start::Form | Start::Chat | Start::Email)
@@ -42,7 +46,9 @@ fn hook(node: &RawValue) -> Option<HookNode> {
     }
     let node_id = text::string(id?).filter(|id| is_node_id(id))?;
     let picked = data.and_then(|data| text::pick(data.get(), ["label", "parameters"]));
-    let [label, parameters] = picked.unwrap_or_default();
+    let [label, given] = picked.unwrap_or_default();
+    let settings = service.map(|trigger| settings(trigger, given));
+    let parameters = settings.as_deref().or(given);
     let picked = parameters.and_then(|parameters| text::pick(parameters.get(), ["alias", "scheme"]));
     let [alias, scheme] = picked
         .unwrap_or_default()
@@ -71,6 +77,23 @@ fn hook(node: &RawValue) -> Option<HookNode> {
         kind,
         node_id: node_id.into_owned(),
     })
+}
+
+/// What this type is, if it is the trigger of a service.
+fn trigger(node_type: &str) -> Option<&'static ServiceTrigger> {
+    // The catalogue is long, and so are graphs.
+    let is_like_one = node_type.starts_with("On");
+    is_like_one
+        .then(|| heddle_catalogue::node_type(node_type))??
+        .trigger
+}
+
+/// The parameters of OnWebhook that a service's trigger stands for.
+fn settings(trigger: &ServiceTrigger, given: Option<&RawValue>) -> Box<RawValue> {
+    let given = given.filter(|given| given.get().len() <= PARAMETERS_BYTES_MAX);
+    let given: Option<Map<String, Value>> = given.and_then(|given| serde_json::from_str(given.get()).ok());
+    let settings = trigger.settings(&given.unwrap_or_default());
+    to_raw_value(&settings).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// The parameters that say more than a name and a scheme, as JSON; empty if there are none, or too many to be deployed.
@@ -132,6 +155,9 @@ mod tests {
             {"id": "c", "type": "OnWebhook", "data": {"label": "the id is taken"}},
             {"id": "f", "type": "OnForm", "data": {"label": "Ask", "parameters": {"title": "T", "scheme": "github"}}},
             {"id": "g", "type": "OnWebhook", "data": {"parameters": {"form": true}}},
+            {"id": "h", "type": "OnTelegramUpdate", "data": {"label": "Bot", "parameters": {"scheme": "none", "maxBytes": 9}}},
+            {"id": "i", "type": "OnPipedriveEvent", "data": {"parameters": {"alias": "deals", "user": 7}}},
+            {"id": "j", "type": "OnGmailMessage"},
             {"id": "d", "type": "OnEmail", "data": 7},
             {"id": "e", "type": "OnManual"},
             {"id": "f\u{0}", "type": "OnWebhook"},
@@ -148,6 +174,19 @@ mod tests {
             ),
             hook("f", "Ask", webhook(Scheme::Open, r#"{"form":true}"#)),
             hook("g", "g", webhook(Scheme::Heddle, "")),
+            hook(
+                "h",
+                "Bot",
+                webhook(
+                    Scheme::Header,
+                    r#"{"scheme":"header","tokenHeader":"X-Telegram-Bot-Api-Secret-Token","maxBytes":9}"#,
+                ),
+            ),
+            hook(
+                "i",
+                "deals",
+                webhook(Scheme::Basic, r#"{"scheme":"basic","user":7}"#),
+            ),
             hook("d", "d", HookKind::Email),
         ];
         assert_eq!(hooks(&graph.to_string()), found);

@@ -1,5 +1,5 @@
 //! Tests made of what has happened: an event that came to a webhook, or a run. What nodes did outside is pinned as far as
-//! the run's trace has it; what is not pinned is told.
+//! the run's trace has it, or else its journal, from which the run is executed once more; what is not pinned is told.
 
 use super::case::{CASE_BYTES_MAX, Case, Expectation, ExpectedError};
 use super::{Test, add, naming, visible};
@@ -7,7 +7,7 @@ use crate::Service;
 use crate::patterns;
 use heddle_compiler::{NodeEffects, Options};
 use heddle_execution::compile::Sources;
-use heddle_execution::seed;
+use heddle_execution::{ReplayEnd, ReplayRequest, seed};
 use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
@@ -15,7 +15,7 @@ use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::status::RunStatus;
-use heddle_runtime::{RunError, reaches_outside};
+use heddle_runtime::{RunError, TraceEntry, reaches_outside, watch};
 use heddle_store::runs::listing::{self, RunRow};
 use heddle_store::{deployments, webhook_logs};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ pub struct Unpinned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnpinnedReason {
-    /// Nothing is known of what it gave: the test is made of an event, or the deployment records no traces.
+    /// Nothing is known of what it gave: the test is made of an event, or the run has no trace, and no journal any more.
     NoTrace,
     /// The run did not come to it.
     NotReached,
@@ -119,7 +119,17 @@ pub async fn from_run(
         return Err(Code::InvalidStatus.with("The run has not ended yet."));
     }
     let (graph, effects) = effects(service, &editor, (pattern, row.version_number)).await?;
-    let (pins, unpinned) = pinned(effects, row.trace.as_deref());
+    let stored: Option<Vec<Entry>> =
+        (row.trace.as_deref()).and_then(|trace| serde_json::from_str(trace).ok());
+    let entries = match stored {
+        Some(entries) if effects.is_empty() || is_whole(&entries) => Some(entries),
+        None if effects.is_empty() => None,
+        stored => {
+            let replayed = Box::pin(replayed(service, &editor, (deployment, run)));
+            replayed.await?.or(stored)
+        }
+    };
+    let (pins, unpinned) = pinned(effects, entries.as_deref());
     let started_at = row.started_at.map_or(row.accepted_at, Timestamp::from_millis);
     let error = failure(&row);
     let made_name = || naming::of_run(&graph, row.node_id.as_deref(), error.as_ref(), started_at);
@@ -235,21 +245,68 @@ struct Entry {
     output: Option<Value>,
 }
 
-/// Pins of what nodes gave, and the nodes for which there are none.
-fn pinned(effects: Vec<NodeEffects>, trace: Option<&str>) -> (Map<String, Value>, Vec<Unpinned>) {
-    let entries: Option<Vec<Entry>> = trace.and_then(|trace| serde_json::from_str(trace).ok());
+impl Entry {
+    /// Of a run that was executed once more. Events are without their credentials, as everywhere where they are shown.
+    fn of(entry: TraceEntry) -> Entry {
+        let output = entry.output.map(shown);
+        let output = output.and_then(|output| serde_json::from_str(output.get()).ok());
+        Entry {
+            node_id: entry.node_id,
+            path: entry.path,
+            port: entry.port,
+            output: output.filter(|output: &Value| !output.is_null()),
+        }
+    }
+}
+
+/// Whether nothing was left out for want of room.
+fn is_whole(entries: &[Entry]) -> bool {
+    entries.iter().all(|entry| !entry.node_id.is_empty())
+}
+
+/// What the nodes of a run gave, by the results of its effects that its journal has: the run is executed once more, and nothing is
+/// sent. `None`: that can't be done any more, or it takes another course.
+async fn replayed(
+    service: &Service,
+    editor: &Editor,
+    (deployment, run): (DeploymentId, RunId),
+) -> Result<Option<Vec<Entry>>, ServiceError> {
+    let (watcher, _watched) = watch();
+    let request = ReplayRequest {
+        deployment,
+        run,
+        watcher,
+    };
+    let ended = match service.executions.prepare_replay(editor, request).await {
+        Ok(prepared) => prepared.run().await,
+        Err(error) => Err(error),
+    };
+    match ended {
+        Ok((outcome, replayed)) if replayed.end != ReplayEnd::Different => {
+            Ok(Some(outcome.trace.into_iter().map(Entry::of).collect()))
+        }
+        Ok(_) => Ok(None),
+        Err(error) => match error.code() {
+            Code::Gone | Code::Conflict | Code::ExecutionTimeout | Code::Validation => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Pins of what nodes gave, and the nodes for which there are none. Without entries nothing is known.
+fn pinned(effects: Vec<NodeEffects>, entries: Option<&[Entry]>) -> (Map<String, Value>, Vec<Unpinned>) {
     let mut of_node: HashMap<&str, Vec<&Entry>> = HashMap::new();
-    for entry in entries.iter().flatten() {
+    for entry in entries.into_iter().flatten() {
         of_node.entry(entry.node_id.as_str()).or_default().push(entry);
     }
     let mut pins = Map::new();
     let mut missing = Vec::new();
     for node in effects {
-        let found = match (&entries, of_node.get(node.node_id.as_str()).map(Vec::as_slice)) {
+        let found = match (entries, of_node.get(node.node_id.as_str()).map(Vec::as_slice)) {
             (None, _) => Err(UnpinnedReason::NoTrace),
             (_, None | Some([])) => Err(UnpinnedReason::NotReached),
             (_, Some([entry])) => pin(entry),
-            (_, Some(_)) => Err(UnpinnedReason::Repeated),
+            (_, Some(several)) => pin_of_list(several),
         };
         match found {
             Ok(pin) => drop(pins.insert(node.node_id, pin)),
@@ -257,6 +314,23 @@ fn pinned(effects: Vec<NodeEffects>, trace: Option<&str>) -> (Map<String, Value>
         }
     }
     (pins, missing)
+}
+
+/// Of a node that executed for each element of a list, an entry has what left it as a whole. That is all, if every element left by the
+/// same port.
+fn pin_of_list(entries: &[&Entry]) -> Result<Value, UnpinnedReason> {
+    let (wholes, elements): (Vec<&Entry>, Vec<&Entry>) =
+        entries.iter().copied().partition(|entry| entry.path.is_empty());
+    match wholes[..] {
+        [whole]
+            if elements
+                .iter()
+                .all(|element| element.path.starts_with('#') && element.port == whole.port) =>
+        {
+            pin(whole)
+        }
+        _ => Err(UnpinnedReason::Repeated),
+    }
 }
 
 fn pin(entry: &Entry) -> Result<Value, UnpinnedReason> {

@@ -356,6 +356,7 @@ impl Runner<'_> {
                 started_at: case.started_at,
                 watcher: None,
                 is_contained: !case.allow_effects,
+                approves_rights: false,
             },
         };
         let prepared = self.service.executions.prepare_test(self.editor, run).await;

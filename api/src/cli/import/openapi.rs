@@ -5,7 +5,7 @@ use super::super::{input, output};
 use clap::Args;
 use heddle_import::Refused;
 use heddle_import::openapi::{
-    Api, ApiConnection, ApiOperation, DOCUMENT_BYTES_MAX, Selection, import, operations,
+    Api, ApiConnection, ApiOperation, DOCUMENT_BYTES_MAX, Selection, import, is_json, operations, parse,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -18,7 +18,7 @@ const SHOWN_MAX: usize = 40;
 /// Flags of `heddle import openapi`.
 #[derive(Args, Debug)]
 pub(super) struct OpenApiArgs {
-    /// OpenAPI 3.0 or 3.1 document as JSON; - reads standard input.
+    /// OpenAPI 3.0 or 3.1 document, as JSON or YAML; - reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Where to write the definitions, as `heddle run --definitions` takes them; without it, only the report is given.
@@ -50,18 +50,14 @@ pub(super) struct OpenApiArgs {
 /// Runs the command.
 pub(super) fn run(args: &OpenApiArgs) -> Result<ExitCode, Failure> {
     let source = input::read_text(&args.file, "the document", DOCUMENT_BYTES_MAX as u64)?;
-    if looks_like_yaml(&source.text) {
-        let name = &source.name;
-        let message = format!(
-            "{name} looks like YAML, and documents are read as JSON: convert it first, for example with \
-             `yq -o=json . {name} > openapi.json`"
-        );
-        return Err(Failure::new(Exit::Invalid, "INVALID_JSON", message));
-    }
-    let document: Value = input::parse_json(&source, "the document")?;
     let refused = |refused: Refused| {
         let message = format!("{} can't be imported: {}", source.name, refused.0);
         Failure::new(Exit::Invalid, "INVALID_FILE", message)
+    };
+    // What is wrong in JSON is shown with its line.
+    let document: Value = match is_json(&source.text) {
+        true => input::parse_json(&source, "the document")?,
+        false => parse(&source.text).map_err(refused)?,
     };
     if args.list {
         return list(&operations(&document).map_err(refused)?, args.json);
@@ -93,13 +89,6 @@ pub(super) fn run(args: &OpenApiArgs) -> Result<ExitCode, Failure> {
         true => ExitCode::from(Exit::Failed as u8),
         false => ExitCode::SUCCESS,
     })
-}
-
-/// Whether a text is no JSON, but has a line that documents in YAML have.
-fn looks_like_yaml(text: &str) -> bool {
-    let is_json = text.trim_start().starts_with(['{', '[']);
-    let mut lines = text.lines().take(200);
-    !is_json && lines.any(|line| line.starts_with("openapi:") || line.starts_with("swagger:"))
 }
 
 fn list(operations: &[ApiOperation], json: bool) -> Result<ExitCode, Failure> {

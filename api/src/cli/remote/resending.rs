@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use heddle_catalogue::Start;
+use heddle_catalogue::{Start, started};
 use heddle_model::clock::Timestamp;
 use heddle_model::shown::MASK;
 use heddle_model::signature::Scheme;
@@ -70,10 +70,10 @@ pub fn webhook_of(graph: &Value, node: &str) -> Option<Webhook> {
     let node = nodes.iter().find(|found| found["id"] == node)?;
     let parameters = node["data"]["parameters"].as_object();
     let parameters = parameters.cloned().unwrap_or_default();
-    match Start::of_type(node["type"].as_str()?)? {
-        Start::Webhook => Some(Webhook::of(&parameters)),
-        Start::Form => Some(Webhook::of_form(&parameters)),
-        Start::Chat => Some(Webhook::of_chat(&parameters)),
+    match started(node["type"].as_str()?, &parameters)? {
+        (Start::Webhook, parameters) => Some(Webhook::of(&parameters)),
+        (Start::Form, parameters) => Some(Webhook::of_form(&parameters)),
+        (Start::Chat, parameters) => Some(Webhook::of_chat(&parameters)),
         _ => None,
     }
 }

@@ -224,19 +224,37 @@ fn told(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
     }
     let version = &data["versionNumber"];
     if data["dryRun"] != true {
-        return output::result(&format!("{name}: version {version} is deployed to {environment}"));
+        output::result(&format!("{name}: version {version} is deployed to {environment}"))?;
+        for missing in missing_in(data) {
+            output::note(&format!(
+                "warning: {missing} is missing in {environment}: nodes that need it will fail"
+            ));
+        }
+        return Ok(());
     }
     output::result(&format!(
         "{name}: version {version} would be deployed to {environment}"
     ))?;
     tell_rights(data)?;
-    for (kind, names) in data["missing"].as_object().into_iter().flatten() {
-        for name in names.as_array().into_iter().flatten() {
-            let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-            output::result(&format!("  missing: {kind} {}", plain(&name)))?;
-        }
+    for missing in missing_in(data) {
+        output::result(&format!("  missing: {missing}"))?;
     }
     Ok(())
+}
+
+/// What a deployment names and is not there, each as `secret NAME`.
+fn missing_in(data: &Value) -> Vec<String> {
+    let of = |(kind, names): (&String, &Value)| -> Vec<String> {
+        let kind = kind.strip_suffix('s').unwrap_or(kind).to_owned();
+        let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.map(|name| format!("{kind} {}", plain(name))).collect()
+    };
+    data["missing"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .flat_map(of)
+        .collect()
 }
 
 /// Tells where senders reach what was just deployed. It is deployed all the same if that can't be told.

@@ -2,6 +2,7 @@
 
 use super::running::{Ended, Job, Step, Subject};
 use heddle_compiler::Options;
+use heddle_contract::manifest::Node;
 use heddle_remote::server::plain;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -30,7 +31,10 @@ impl Coverage {
 
     fn of(subject: &Subject, steps: &[&Step]) -> Option<Coverage> {
         let compiled = heddle_compiler::compile(&subject.graph, &subject.definitions, &Options::default());
-        let nodes = compiled.artifact?.manifest.nodes;
+        // Parts of a node that nobody has drawn are not counted.
+        let is_drawn = |node: &Node| !node.id.contains("/$");
+        let nodes = compiled.artifact?.manifest.nodes.into_iter();
+        let nodes: Vec<Node> = nodes.filter(is_drawn).collect();
         let reached: BTreeSet<&str> = steps.iter().map(|step| step.node_id.as_str()).collect();
         let missed = nodes.iter().filter(|node| !reached.contains(node.id.as_str()));
         let missed_nodes: Vec<_> = missed.map(|node| (node.id.clone(), node.label.clone())).collect();

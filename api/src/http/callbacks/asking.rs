@@ -93,6 +93,11 @@ pub(super) async fn submit(
     let tenant = app.executions.run_asking(run).await?.tenant;
     let (parts, body) = request.into_parts();
     let (given, kind_of_body) = received(app, tenant, &form, (&parts, body)).await?;
+    if matches!(kind_of_body, BodyKind::Json)
+        && let Some(told) = form.unknown(&given)
+    {
+        return Err(Code::Validation.with(told).into());
+    }
     let checked = match kind_of_body {
         BodyKind::Json => form.check_json(&given),
         _ => form.check(&given),

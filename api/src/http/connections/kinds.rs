@@ -41,7 +41,7 @@ struct ConnectionKindForm {
     title: String,
     #[schema(example = "Sent as `Authorization: Bearer …`.")]
     description: String,
-    /// `http`, `sql`, `smtp` or `chat`: which nodes can use it, and how it is tested.
+    /// `http`, `sql`, `smtp`, `mailbox` or `chat`: which nodes can use it, and how it is tested.
     #[schema(example = "http")]
     leads_to: String,
     /// What it is stored under as `provider`; null: the name of the service, which its user gives.

@@ -39,6 +39,8 @@ enum LeadsTo {
     Sql,
     /// A mail server.
     Smtp,
+    /// A mailbox on a mail server.
+    Mailbox,
     /// A service for chat completions.
     Chat,
 }
@@ -49,6 +51,7 @@ impl From<LeadsTo> for ConnectionKind {
             LeadsTo::Http => ConnectionKind::Http,
             LeadsTo::Sql => ConnectionKind::Sql,
             LeadsTo::Smtp => ConnectionKind::Smtp,
+            LeadsTo::Mailbox => ConnectionKind::Mailbox,
             LeadsTo::Chat => ConnectionKind::Chat,
         }
     }

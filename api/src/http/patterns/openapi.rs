@@ -10,7 +10,9 @@ use axum::extract::State;
 use heddle_execution::blocking::computing;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::DiagnosticSeverity;
-use heddle_import::openapi::{Api, ApiReport, IMPORTED_MAX, Selection, around, read};
+use heddle_import::Refused;
+use heddle_import::openapi::{Api, ApiReport, IMPORTED_MAX, Selection, around, parse, read};
+use heddle_model::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -20,17 +22,19 @@ use utoipa_axum::routes;
 
 /// Each round refuses what was found; a hundred findings are told at a time.
 const ROUNDS_MAX: usize = 20;
+/// Bytes for each byte of a document's text: its values, what aliases repeat, and the definitions.
+const TEXT_FACTOR: usize = 3 * IMPORT_FACTOR;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(import_openapi))
 }
 
-/// A document, and which of its operations are wanted.
+/// A document, in one of two forms, and which of its operations are wanted.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OpenApiRequest {
-    /// The document, of OpenAPI 3.0 or 3.1.
-    #[schema(value_type = HashMap<String, Value>, example = json!({
+    /// The document, of OpenAPI 3.0 or 3.1; or else `text`.
+    #[schema(value_type = Option<HashMap<String, Value>>, example = json!({
         "openapi": "3.1.0",
         "info": {"title": "Pets", "version": "1"},
         "servers": [{"url": "https://api.example.com"}],
@@ -40,7 +44,10 @@ struct OpenApiRequest {
             "responses": {"200": {"description": "The pet", "content": {"application/json": {}}}}
         }}}
     }))]
-    document: Box<RawValue>,
+    document: Option<Box<RawValue>>,
+    /// The document as text, in JSON or YAML, in place of `document`.
+    #[schema(max_length = 16777216, example = "openapi: 3.1.0\npaths: {}\n")]
+    text: Option<String>,
     /// Ids of the operations that are wanted. Default, without `tags`: all.
     #[schema(max_items = 500, example = json!(["getPet"]))]
     operations: Option<Vec<String>>,
@@ -162,8 +169,22 @@ async fn import_openapi(
     CodeJson(request): CodeJson<OpenApiRequest>,
 ) -> Result<Answer<OpenApiAnswer>, ApiError> {
     let editor = caller.scope.editor()?;
-    within(&app, "document", &request.document)?;
-    let size = (request.document.get().len(), IMPORT_FACTOR);
+    let size = match (&request.document, &request.text) {
+        (Some(document), None) => {
+            within(&app, "document", document)?;
+            (document.get().len(), IMPORT_FACTOR)
+        }
+        (None, Some(text)) => {
+            let bytes_max = app.config.api_body_bytes_max;
+            if text.len() > bytes_max {
+                let message = format!("text is larger than {bytes_max} bytes.");
+                return Err(Code::PayloadTooLarge.with(message).into());
+            }
+            (text.len(), TEXT_FACTOR)
+        }
+        (Some(_), Some(_)) => return Err(ApiError::field("text", "can't be given together with document")),
+        (None, None) => return Err(ApiError::field("document", "must be given, or text")),
+    };
     let read = app
         .budget
         .read(Some(editor.user()), size, move || api_of(request));
@@ -177,16 +198,28 @@ async fn import_openapi(
 
 /// The definitions of a request.
 fn api_of(request: OpenApiRequest) -> Result<Api, ApiError> {
-    let document: Value = serde_json::from_str(request.document.get())
-        .map_err(|_| ApiError::field("document", "is nested too deeply"))?;
+    let (field, document) = match (&request.document, &request.text) {
+        (Some(document), _) => {
+            let document: Value = serde_json::from_str(document.get())
+                .map_err(|_| ApiError::field("document", "is nested too deeply"))?;
+            ("document", document)
+        }
+        (None, text) => {
+            let document = parse(text.as_deref().unwrap_or_default());
+            ("text", document.map_err(|refused| refusal("text", &refused))?)
+        }
+    };
     let selection = Selection {
         operations: listed("operations", request.operations)?,
         tags: listed("tags", request.tags)?,
         prefix: request.prefix.unwrap_or_default(),
         base_url: request.base_url,
     };
-    read(&document, &selection)
-        .map_err(|refused| ApiError::field("document", format!("can't be imported: {}", refused.0)))
+    read(&document, &selection).map_err(|refused| refusal(field, &refused))
+}
+
+fn refusal(field: &str, refused: &Refused) -> ApiError {
+    ApiError::field(field, format!("can't be imported: {}", refused.0))
 }
 
 fn listed(name: &str, given: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {

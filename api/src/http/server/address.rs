@@ -1,5 +1,6 @@
 //! What the server knows of a client's address.
 
+use super::pace::Pace;
 use std::net::IpAddr;
 use std::sync::atomic::AtomicUsize;
 
@@ -12,4 +13,6 @@ pub(super) struct Address {
     pub is_exempt: bool,
     /// Bytes of its bodies that have arrived in part.
     pub unfinished_bytes: AtomicUsize,
+    /// Of its refusals for too many requests.
+    pub pace: Pace,
 }

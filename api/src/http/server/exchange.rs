@@ -1,19 +1,20 @@
-//! A request and its answer, between hyper and the routes.
+//! A request and its answer, between hyper and the routes. Refusals for too many requests are held back if there are many.
 
 use super::connection::Connection;
 use super::places::{ALWAYS_BYTES, Places};
 use super::received::{Flow, Received};
 use super::rest::Rest;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, TooMany};
 use crate::http::middleware::PROBES;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
 use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Request, Response};
+use axum::http::{HeaderValue, Request, Response, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::future::RouteFuture;
 use heddle_model::Code;
+use heddle_model::clock::monotonic;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use std::convert::Infallible;
@@ -21,6 +22,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use tokio::time::Sleep;
 
 /// Serves the requests of one connection.
 pub(super) struct Exchange {
@@ -66,20 +68,48 @@ pin_project! {
     pub(super) enum Answering {
         Routed { #[pin] answer: RouteFuture<Infallible>, connection: Arc<Connection> },
         Refused { connection: Arc<Connection> },
+        Held { response: Option<Response<Body>>, hold: Hold },
+    }
+}
+
+/// What an answer waits for that is held back.
+pub(super) struct Hold {
+    until: Pin<Box<Sleep>>,
+    connection: Arc<Connection>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.connection.address.pace.waited();
     }
 }
 
 impl Future for Answering {
     type Output = Result<Response<Answer>, Infallible>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (response, connection) = match self.project() {
-            AnsweringProjected::Routed { answer, connection } => (ready!(answer.poll(cx))?, connection),
-            AnsweringProjected::Refused { connection } => (full(), connection),
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (response, connection) = loop {
+            match self.as_mut().project() {
+                AnsweringProjected::Routed { answer, connection } => {
+                    let response = ready!(answer.poll(cx))?;
+                    let Some(hold) = hold(&response, connection) else {
+                        break (response, connection.clone());
+                    };
+                    self.set(Answering::Held {
+                        response: Some(response),
+                        hold,
+                    });
+                }
+                AnsweringProjected::Refused { connection } => break (full(), connection.clone()),
+                AnsweringProjected::Held { response, hold } => {
+                    ready!(hold.until.as_mut().poll(cx));
+                    // It is there until it is given.
+                    break (response.take().unwrap_or_else(full), hold.connection.clone());
+                }
+            }
         };
-        let is_cut = Rest::of(connection).is_some_and(|rest| !rest.begin_to_drop());
+        let is_cut = Rest::of(&connection).is_some_and(|rest| !rest.begin_to_drop());
         let closes = connection.is_reserve || connection.is_spoilt() || is_cut;
-        let connection = connection.clone();
         let mut response = response.map(|body| Answer { body, connection });
         if closes {
             let close = HeaderValue::from_static("close");
@@ -87,6 +117,20 @@ impl Future for Answering {
         }
         Poll::Ready(Ok(response))
     }
+}
+
+/// Holds an answer back, if it is one of too many refusals.
+fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold> {
+    if response.status() != StatusCode::TOO_MANY_REQUESTS {
+        return None;
+    }
+    response.extensions().get::<TooMany>()?;
+    let address = &connection.address;
+    let wait = address.pace.wait(monotonic(), address.is_exempt)?;
+    Some(Hold {
+        until: Box::pin(tokio::time::sleep(wait)),
+        connection: connection.clone(),
+    })
 }
 
 fn full() -> Response<Body> {

@@ -5,6 +5,7 @@
 
 use super::address::Address;
 use super::connection::{Closing, Connection, Patience, Phase, Verdict, millis};
+use super::pace::Pace;
 use crate::config::http::HttpLimits;
 use crate::http::client_ip::ClientIp;
 use ipnet::IpNet;
@@ -143,6 +144,7 @@ impl Places {
                     key,
                     is_exempt,
                     unfinished_bytes: AtomicUsize::new(0),
+                    pace: Pace::default(),
                 };
                 (Arc::new(address), 0)
             }

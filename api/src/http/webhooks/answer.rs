@@ -82,6 +82,26 @@ pub(super) fn not_allowed<'m>(methods: impl IntoIterator<Item = &'m str>) -> Res
     response
 }
 
+/// The answer to a sender who checks the address.
+pub(super) fn proven(challenge: String) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (StatusCode::OK, headers, challenge).into_response()
+}
+
+/// What Slack wants back, if it checks a new address.
+pub(super) fn challenge_of_slack(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Asked {
+        r#type: String,
+        challenge: String,
+    }
+    let asked: Asked = serde_json::from_slice(body).ok()?;
+    (asked.r#type == "url_verification").then_some(asked.challenge)
+}
+
 fn without_response(run: RunId, ended: &Ended, with_details: bool) -> Response {
     let told = end_of_run(run, ended, with_details);
     match &ended.error {

@@ -11,12 +11,15 @@ use crate::http::error::ApiError;
 use crate::http::forms::fields::Filled;
 use crate::http::forms::page;
 use axum::body::Body;
+use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use heddle_model::form::{Form, Mistake};
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::WhenPaused;
 use heddle_model::{Code, entropy};
+use heddle_service::auth::cookie;
 use heddle_service::webhooks::event::Added;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
@@ -37,7 +40,27 @@ pub(super) fn show(app: &App, ip: ClientIp, admitted: &Admitted, form: &Form, pa
     let query = parts.uri.query().unwrap_or_default();
     let token = new_token();
     let filled = Filled::by_link(form, query);
-    page::form(form, leads_away(admitted, form), (&token, &filled), &[])
+    let shown = page::form(form, leads_away(admitted, form), (&token, &filled), &[]);
+    known_again(app, &parts.headers, shown)
+}
+
+/// Gives the browser a secret, unless it has one: what it sends is told from what others send by that.
+fn known_again(app: &App, headers: &HeaderMap, mut page: Response) -> Response {
+    let given = || HeaderValue::from_str(&app.cookies.form_given(&cookie::generate())).ok();
+    if app.cookies.form(headers).is_none()
+        && let Some(given) = given()
+    {
+        page.headers_mut().append(SET_COOKIE, given);
+    }
+    page
+}
+
+/// By what an answer is known that comes twice. A token alone says nothing of who sends it: others may know it, or have given it.
+fn key(app: &App, headers: &HeaderMap, token: &str) -> String {
+    match app.cookies.form(headers) {
+        Some(secret) => format!("form-of:{}", cookie::hash(&format!("{secret}:{token}"))),
+        None => format!("form:{token}"),
+    }
 }
 
 /// Whether this person is shown the page now.
@@ -102,7 +125,7 @@ pub(super) async fn submit(
             return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await;
         }
     };
-    let key = token.map(|token| format!("form:{token}"));
+    let key = token.map(|token| key(&app, &parts.headers, token));
     let written = to_raw_value(&values).map_err(ApiError::internal);
     let event = written.and_then(|body| ingest::event_with(&admitted, &parts, &body, Added::default()));
     match event {

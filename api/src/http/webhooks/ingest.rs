@@ -2,7 +2,7 @@
 //! [`deliver`] does the rest. Both write a line to the webhook log.
 
 use super::admission::{Admitted, find, fit, limit};
-use super::answer::{duplicate, not_allowed};
+use super::answer::{challenge_of_slack, duplicate, not_allowed, proven};
 use super::chats;
 use super::chats::turn::Turn;
 use super::content::{self, content_type};
@@ -285,6 +285,14 @@ pub async fn deliver(
         }
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     };
+    if admitted.webhook().answers_slack
+        && let Some(challenge) = challenge_of_slack(&body)
+    {
+        let response = proven(challenge);
+        let log = arrival.line(pattern, WebhookStatus::Accepted, response.status());
+        app.webhooks.journal.add(Entry { log, tap: None }).await;
+        return response;
+    }
     let headers = parts.headers;
     let key = idempotency_key(&admitted.webhook().authentication, &headers, &body);
     drop(body);
@@ -360,7 +368,10 @@ pub(super) async fn accepted_as(
         Outcome::Duplicate(run) => {
             let response = match (&arrival.turn, form) {
                 (Some(turn), _) => turn.sent_before(run),
-                (None, Some(_)) if leads_on => Box::pin(steps::again(&app, run)).await,
+                // Whoever only knows a form's token is led to nobody's pages.
+                (None, Some(_)) if leads_on && app.cookies.form(headers).is_some() => {
+                    Box::pin(steps::again(&app, run)).await
+                }
                 (None, Some(_)) => form_page::sent_before(),
                 (None, None) => duplicate(run),
             };

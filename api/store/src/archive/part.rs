@@ -89,6 +89,7 @@ pub(super) enum Sealed {
     Connection,
     Secret,
     Endpoint,
+    Subscription,
 }
 
 impl Sealed {
@@ -97,6 +98,7 @@ impl Sealed {
         match self {
             Sealed::Connection | Sealed::Secret => ("data_key", "ciphertext"),
             Sealed::Endpoint => ("secret_key_id", "secret"),
+            Sealed::Subscription => ("plan_key_id", "plan"),
         }
     }
 }

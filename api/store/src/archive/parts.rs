@@ -80,6 +80,7 @@ pub(super) const MODULES: &str = "artifacts";
 pub(super) const RUNS: &str = "runs";
 pub(super) const DEPLOYMENTS: &str = "deployments";
 pub(super) const SCHEDULES: &str = "schedules";
+pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
 pub(super) const JOURNALS: &str = "run_journals";
 
 /// All parts, each after what it refers to.
@@ -313,8 +314,26 @@ pub(super) static PARTS: &[Part] = &[
         columns![
             schedule_id Kind::Within(Of::Schedule), source NAME, cursor MAYBE, seen Kind::Text(LONG, false),
             polled_at Kind::MaybeInt, things Kind::Size, failures Kind::Size, error_code MAYBE, error MAYBE,
-            version Kind::Size
+            connected_since Kind::MaybeInt, last_new_at Kind::MaybeInt, version Kind::Size
         ],
+    ),
+    // Not what services know: they go on to send to where they send.
+    sealed(
+        part(
+            SUBSCRIPTIONS,
+            "subscriptions",
+            (
+                Each::Deployment,
+                "webhook_endpoints e join subscriptions t on t.endpoint_id = e.id where t.is_wanted and t.deployment_id = ?",
+            ),
+            keys!["t.endpoint_id"],
+            columns![
+                endpoint_id Kind::Within(Of::Webhook), deployment_id Kind::Within(Of::Deployment), node_id NAME,
+                workspace_id Kind::Workspace, service NAME, is_wanted Kind::Bool, fingerprint NAME, failures Kind::Size,
+                due_at Kind::MaybeInt, version Kind::Size
+            ],
+        ),
+        Sealed::Subscription,
     ),
     part(
         RUNS,

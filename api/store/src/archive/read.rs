@@ -160,6 +160,7 @@ pub(super) fn aad(sealed: Sealed, row: &Map<String, Value>) -> Option<String> {
         Sealed::Connection => format!("connections/{}", text("id")?),
         Sealed::Secret => format!("secrets/{}/{}", text("environment_id")?, text("name")?),
         Sealed::Endpoint => format!("webhook_endpoints/{}", text("id")?),
+        Sealed::Subscription => format!("subscriptions/{}", text("endpoint_id")?),
     })
 }
 

@@ -5,14 +5,16 @@ use super::adding::{Adding, Row};
 use super::fields::arg;
 use super::lookups::{Known, account};
 use super::part::{Column, Kind, Of, Part, Sealed};
-use super::parts::{DEPLOYMENTS, JOURNALS, MODULES, PARTS, PEOPLE, RUNS, SCHEDULES};
+use super::parts::{DEPLOYMENTS, JOURNALS, MODULES, PARTS, PEOPLE, RUNS, SCHEDULES, SUBSCRIPTIONS};
 use super::read::{MODULE, OPENED, aad};
 use super::report::Report;
 use crate::db::{Arg, Db, Sql, sql};
+use crate::deployments;
 use crate::error::StoreError;
 use crate::vault::{Sealed as Ciphertext, Vault};
 use heddle_model::access::WorkspaceRole;
 use heddle_model::ids::{DataKeyId, RunId, WorkspaceId};
+use heddle_model::tenant::Tenant;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -94,7 +96,7 @@ impl Adding<'_> {
         Ok(0)
     }
 
-    /// Stores modules, as far as they are not there: their names are their hashes.
+    /// Stores modules, as far as they are not there: their names are their hashes. Each is sealed for the workspace.
     async fn modules(&self, db: &mut Db<'_>, part: &Part, rows: Vec<Row>) -> Result<Added, ArchiveError> {
         let named = self.named(db).await?;
         let mut added = 0;
@@ -117,6 +119,9 @@ impl Adding<'_> {
             let insert =
                 sql("insert into artifacts (hash, wasm, created_at) values (?, ?, ?) on conflict do nothing");
             added += db.execute(insert.bind(&hash).bind(module).bind(self.now)).await?;
+            let tenant = Tenant::Workspace(self.names.workspace);
+            // What it may do is in the module, which is read where it is loaded.
+            deployments::seal_module(db, self.vault, (hash.as_str(), tenant), "").await?;
         }
         Ok(added)
     }
@@ -152,6 +157,10 @@ impl Adding<'_> {
                 if let Some(due) = due.filter(|due| !due.is_null()) {
                     row.insert("held_due_at".to_owned(), due);
                 }
+            }
+            // Under its address here, as soon as the workspace goes on.
+            SUBSCRIPTIONS => {
+                row.insert("due_at".to_owned(), self.now.millis().into());
             }
             RUNS => self.adapt_run(row, report),
             JOURNALS if !self.names.keeps_ids => {

@@ -4,7 +4,7 @@ use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
 
 /// Stores a module. If it is already stored, its time is renewed, so that [`sweep_artifacts`] keeps it, as it is when another
-/// one takes its place.
+/// one takes its place; and so are its bytes, since they may be damaged.
 pub async fn keep_artifact(
     db: &mut Db<'_>,
     hash: &str,
@@ -13,7 +13,7 @@ pub async fn keep_artifact(
 ) -> Result<(), StoreError> {
     db.execute(
         sql("insert into artifacts (hash, wasm, created_at) values (?, ?, ?) 
-             on conflict (hash) do update set created_at = excluded.created_at")
+             on conflict (hash) do update set wasm = excluded.wasm, created_at = excluded.created_at")
         .bind(hash)
         .bind(wasm)
         .bind(now),

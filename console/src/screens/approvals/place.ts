@@ -30,6 +30,16 @@ export function placeIn(doc: Doc, place: string): Place {
   return { name: names.join(' › '), notes: node.data?.notes ?? '', iteration: parts.join('/') };
 }
 
+const SHOWN_MAX = 200;
+
+/** What the run is about, in a line: the event that started it, of a request its body. */
+export function eventLine(event: unknown): string {
+  const isRequest = typeof event === 'object' && event !== null && 'body' in event && 'method' in event;
+  const told = isRequest ? event.body : event;
+  const text = told === undefined || told === null ? '' : JSON.stringify(told);
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}
+
 /** What the node emits as the request's body when somebody approves or rejects in the console. */
 export function decisionOf(approved: boolean, comment: string): { approved: boolean; comment?: string } {
   const text = comment.trim();

@@ -100,6 +100,7 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'invitation.declined': said('declined the invitation'),
   'environment.created': about('created the environment '),
   'environment.rules_set': about('changed the rules for deploys to '),
+  'environment.test_run_approved': about('approved a test run with the secrets of '),
   'environment.deleted': about('deleted the environment '),
   'secret.set': about('set the secret ', within),
   'secret.deleted': about('deleted the secret ', within),

@@ -37,14 +37,14 @@ export function bucketsOf(given: readonly Given[], period: Period, now: Date): B
   });
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
 const dayAndHour = new Intl.DateTimeFormat('en', {
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
-  hour12: false,
+  hourCycle: 'h23',
 });
 
 /** How times of a period are written. */

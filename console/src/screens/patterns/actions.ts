@@ -40,28 +40,30 @@ function named(body: unknown, file: string): unknown {
   return { name, graphData, ...(nodeDefinitions !== undefined && { nodeDefinitions }) };
 }
 
-/** What chosen files hold: patterns, workflows of n8n, of which an export can have several, and OpenAPI documents. */
+/** What chosen files hold: patterns, workflows of n8n, nodes of Node-RED's flows, and OpenAPI documents. */
 export interface Chosen {
   readonly patterns: readonly Schemas['ImportRequest'][];
   readonly workflows: readonly object[];
+  readonly flows: readonly object[];
   readonly documents: readonly Record<string, unknown>[];
 }
 
-/** Reads files that Export made, those with a graph, those that n8n exports, and OpenAPI documents. */
+/** Reads files that Export made, those with a graph, those that n8n and Node-RED export, and OpenAPI documents. */
 export async function readFiles(files: readonly File[]): Promise<Chosen> {
   // Of the editor, which lists have no other use for.
-  const { isN8n } = await import('$/graph/clipboard');
+  const { foreignIn } = await import('$/graph/clipboard');
   const patterns: Schemas['ImportRequest'][] = [];
   const workflows: object[] = [];
+  const flows: object[] = [];
   const documents: Record<string, unknown>[] = [];
   for (const file of files) {
     const body = await contentOf(file);
-    const all = Array.isArray(body) ? (body as unknown[]) : [body];
-    if (all.length > 0 && all.every(isN8n)) workflows.push(...all);
+    const foreign = foreignIn(body);
+    if (foreign) (foreign.system === 'n8n' ? workflows : flows).push(...foreign.parts);
     else if (isOpenApi(body)) documents.push(body);
     else patterns.push(named(body, file.name) as Schemas['ImportRequest']);
   }
-  return { patterns, workflows, documents };
+  return { patterns, workflows, flows, documents };
 }
 
 /** The JSON in a file. */

@@ -30,8 +30,14 @@ export function replayText({ same, different, unanswered, skipped }: Counts): st
   if (compared === 0) return `No events to compare${left}`;
   const events = compared === 1 ? 'event' : 'events';
   if (same === compared) return `Does the same with ${compared} recorded ${events}${left}`;
-  const asks = unanswered > 0 ? `, with ${unanswered} it asks for what no journal has` : '';
-  return `Differs with ${different + unanswered} of ${compared} recorded ${events}${asks}${left}`;
+  const differing = different + unanswered;
+  const asks =
+    unanswered === 0
+      ? ''
+      : unanswered === differing
+        ? ', with requests that no journal answers'
+        : `, ${unanswered} with requests that no journal answers`;
+  return `Differs with ${differing} of ${compared} recorded ${events}${asks}${left}`;
 }
 
 const valueText = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));

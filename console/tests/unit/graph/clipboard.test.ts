@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { copyText, makeClip, pasteEdit, readClip, readN8n } from '../../../src/graph/clipboard';
+import { copyText, makeClip, pasteEdit, readClip, readForeign } from '../../../src/graph/clipboard';
 import { applyEdit } from '../../../src/graph/edit';
 import { DocumentStore } from '../../../src/graph/document';
 import { EMPTY_DOC } from '../../../src/graph/model';
@@ -83,7 +83,7 @@ describe('the clipboard', () => {
   );
 });
 
-describe("n8n's clipboard", () => {
+describe('the clipboard of another system', () => {
   const copied = JSON.stringify({
     nodes: [{ name: 'Set', type: 'n8n-nodes-base.set', typeVersion: 3.4, position: [0, 0], parameters: {} }],
     connections: {},
@@ -91,9 +91,19 @@ describe("n8n's clipboard", () => {
   });
 
   test('is told from a part of a pattern', () => {
-    expect(readN8n(copied)).toEqual(JSON.parse(copied));
-    for (const text of [copyText(BASE, null, all(BASE)), '{"nodes": []}', '{"nodes": [null]}', '{', 'n8n']) {
-      expect(readN8n(text)).toBeUndefined();
+    expect(readForeign(copied)).toEqual({ system: 'n8n', parts: [JSON.parse(copied)] });
+    const flow = [{ id: 'a', z: 't', type: 'inject', wires: [['b']] }];
+    expect(readForeign(JSON.stringify(flow))).toEqual({ system: 'Node-RED', parts: flow });
+    const own = copyText(BASE, null, all(BASE));
+    for (const text of [
+      own,
+      '{"nodes": []}',
+      '{"nodes": [null]}',
+      '[]',
+      '[{"id": "a", "type": "tab"}]',
+      '{',
+    ]) {
+      expect(readForeign(text)).toBeUndefined();
     }
   });
 

@@ -57,10 +57,6 @@ function inner(shape: Shape, indent: string): string[] {
 }
 
 describe('fields of the catalogue', () => {
-  test('there are all types of the catalogue', () => {
-    expect(types).toHaveLength(277);
-  });
-
   test('every parameter of every type has a control', () => {
     const all = types.map((type) => [type.type, ...lines(fieldsOf(type), '  ')].join('\n')).join('\n');
     expect(all).toMatchSnapshot();

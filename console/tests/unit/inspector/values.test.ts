@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { PreviewAnswer, PreviewRequest } from '../../../src/inspector/api';
 import { durationText, parseDuration } from '../../../src/inspector/duration';
 import { isWithin, pathText } from '../../../src/inspector/fields';
-import { expressionsIn, Previews, type PreviewState } from '../../../src/inspector/preview';
+import { expressionsIn, PREVIEW_DELAY_MS, Previews, type PreviewState } from '../../../src/inspector/preview';
 import { at, isSoleExpression, moved, withValue } from '../../../src/inspector/values';
 
 test('values are changed without touching the rest', () => {
@@ -76,15 +76,15 @@ test('only the newest question is answered, after a moment of rest', async () =>
     expressions: { url: text },
   });
   previews.ask(request('{{ 1 }}'));
-  vi.advanceTimersByTime(100);
+  vi.advanceTimersByTime(PREVIEW_DELAY_MS - 1);
   previews.ask(request('{{ 12 }}'));
-  vi.advanceTimersByTime(119);
+  vi.advanceTimersByTime(PREVIEW_DELAY_MS - 1);
   expect(asked).toHaveLength(0);
   vi.advanceTimersByTime(1);
   expect(asked.map((it) => it.request.expressions['url'])).toEqual(['{{ 12 }}']);
   previews.ask(request('{{ 123 }}'));
   expect(asked[0]?.signal.aborted).toBe(true);
-  vi.advanceTimersByTime(120);
+  vi.advanceTimersByTime(PREVIEW_DELAY_MS);
   asked[1]?.answer({ url: { ok: true, value: 123 } });
   await vi.runAllTimersAsync();
   expect(states.at(-1)).toMatchObject({

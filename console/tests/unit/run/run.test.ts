@@ -18,7 +18,7 @@ import {
   surroundingsOf,
   type Sources,
 } from '../../../src/inspector/surroundings';
-import { countText, problemGroups } from '../../../src/inspector/problems';
+import { countText, leadOf, problemGroups } from '../../../src/inspector/problems';
 import nodes from '../inspector/nodes.json';
 import captured from './run.json';
 
@@ -185,6 +185,37 @@ test('a node with `once` gets the first item of a list', () => {
   expect(arrived('text')).toBe('text');
 });
 
+test('where lists of items travel, a node sees one of them, and one on lists those of all edges', () => {
+  const type = (name: string, executesPer: 'item' | 'list') =>
+    ({
+      type: name,
+      category: 'data',
+      inputs: [{ name: 'in', type: 'any' }],
+      outputs: [{ name: 'out', type: 'any' }],
+      executesPer,
+    }) as unknown as NodeType;
+  const own = makeCatalogue([type('Each', 'item'), type('List', 'list')]);
+  const pinned = (id: string, value: unknown) => ({ id, type: 'List', data: { pin: { value } } });
+  const list = { id: 'list', type: 'List' };
+  const all = { id: 'all', type: 'Each', data: { each: false } };
+  const small: Doc = {
+    graph: {
+      settings: { items: true },
+      nodes: [pinned('a', [1, 2]), pinned('b', 3), list, all, { id: 'each', type: 'Each' }],
+      edges: ['list', 'all', 'each'].flatMap((target) => [
+        { source: 'a', target },
+        { source: 'b', target },
+      ]),
+    },
+    definitions: {},
+  };
+  const around = (id: string) =>
+    surroundingsOf({ catalogue: own, doc: small, definition: null, prefix: '', sources: NO_SOURCES }, id);
+  expect(around('each')).toMatchObject({ input: { value: 1 }, item: { value: 1 }, hasItem: true });
+  expect(around('list')).toMatchObject({ input: { value: [1, 2, 3] }, hasItem: false });
+  expect(around('all')).toMatchObject({ input: { value: [1, 2, 3] }, hasItem: false });
+});
+
 describe('surroundings', () => {
   const run = { kind: 'test' as const, from: 'test of 14:02', record, event: captured.event };
   const around = (id: string, sources: Sources = { ...NO_SOURCES, runs: [run] }) =>
@@ -318,6 +349,10 @@ test('problems are told by node, errors first', () => {
     ['Answer', 'warning'],
   ]);
   expect(countText(groups.flatMap(({ problems }) => problems))).toBe('3 errors, 2 warnings');
+  // The parameter begins the sentence, unless it is in it already.
+  expect(leadOf({ parameter: 'scheme', message: 'must be a text' })).toBe('scheme');
+  expect(leadOf({ parameter: 'code', message: 'this is no module' })).toBe('code:');
+  expect(leadOf({ parameter: 'from', message: '`from` is required' })).toBe('');
 });
 
 test('the event of a test begins with the example', () => {

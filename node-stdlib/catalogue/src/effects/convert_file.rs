@@ -4,16 +4,16 @@ use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
-const FORMATS: &[&str] = &["csv", "jsonLines", "json"];
+const FORMATS: &[&str] = &["csv", "jsonLines", "json", "xlsx"];
 
 /// ConvertFile.
 pub const TYPE: NodeType = NodeType {
-    description: "Reads the records of a file (CSV, JSON lines or a JSON array), and writes them to another file or gives them as a \
+    description: "Reads the records of a file (CSV, JSON lines, a JSON array or a sheet of an Excel workbook), and writes them to another file or gives them as a \
         list; a list can be written to a file as well. The file is read and written piece by piece, so that files which are \
         larger than the run's memory can be converted, filtered and mapped: in memory are one piece of 1 MiB, what becomes of \
         it, one record (up to 4 MiB), and a list that is given or made. A run reads and writes up to 1,000 pieces of 1 MiB. \
-        Cells of CSV are read as text; the columns of CSV that is written are those of the first record, unless `columns` \
-        names them. What is no record fails the node with `PARSE`, and says where.",
+        Of a workbook, the texts that its sheets share are in memory as well. Cells of CSV are read as text, those of a workbook as Xlsx \
+        reads them; the columns of what is written are those of the first record, unless `columns` names them. What is no record fails the node with `PARSE`, and says where.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",
         ValueType::Any,
@@ -32,7 +32,7 @@ pub const TYPE: NodeType = NodeType {
         ),
         Parameter::optional(
             "to",
-            Schema::Enum(&["list", "csv", "jsonLines", "json"]),
+            Schema::Enum(&["list", "csv", "jsonLines", "json", "xlsx"]),
             "`list` gives the records; the others write a file.",
         )
         .or("\"list\""),
@@ -69,14 +69,21 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "header",
             Schema::Boolean,
-            "The first line of CSV names the columns. Without it, rows are read as arrays, and written without names.",
+            "The first line of CSV, or row of a workbook, names the columns. Without it, rows are read as arrays, and written without names.",
         )
         .advanced()
         .or("true"),
         Parameter::optional(
             "columns",
             Schema::Array(&Schema::String),
-            "The columns of CSV that is written, in order.",
+            "The columns of CSV or of a workbook that is written, in order.",
+        )
+        .advanced(),
+        Parameter::optional(
+            "sheet",
+            Schema::Any,
+            "Of a workbook that is read: the name of the sheet, or its number from 1; the first that is not hidden if it is left out. Otherwise \
+             the name of the sheet that is written, `Sheet1` if it is left out.",
         )
         .advanced(),
     ],
@@ -95,7 +102,7 @@ pub const TYPE: NodeType = NodeType {
             Icon::Table,
             Group::Formats,
             &[
-                "csv", "json lines", "ndjson", "jsonl", "stream", "large file", "spreadsheet", "extract from file",
+                "csv", "excel", "xlsx", "json lines", "ndjson", "jsonl", "stream", "large file", "spreadsheet", "extract from file",
                 "convert to file", "records", "rows",
             ],
         ),

@@ -254,4 +254,5 @@ pub const NO_OP: NodeType = node(
         input: r#"{"id": 7}"#,
         output: r#"{"out": {"id": 7}}"#,
     }],
-);
+)
+.taking_lists();

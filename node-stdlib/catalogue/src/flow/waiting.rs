@@ -10,6 +10,7 @@ use heddle_contract::parameters::WAIT_MS_MAX;
 
 pub(super) const WAIT: NodeType = NodeType {
     effects: &["wait"],
+    takes_lists: true,
     ..node(
         "Wait",
         Face::new(
@@ -79,6 +80,7 @@ const FORM: &[Parameter] = &[
 /// `$run.callbackUrls` has the URLs of its executions.
 pub const WAIT_FOR_CALLBACK: NodeType = NodeType {
     effects: &["callback"],
+    takes_lists: true,
     ..node(
         "WaitForCallback",
         Face::new(

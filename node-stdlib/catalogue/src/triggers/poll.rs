@@ -66,6 +66,15 @@ const PARAMETERS: &[Parameter] = &[
         .advanced()
         .literal(),
     Parameter::optional(
+        "table",
+        Schema::Boolean,
+        "Whether the list is a table: each element is a list of cells, and the first one has the names of the columns. The \
+         others become objects of their cells by these names, with `row_number`.",
+    )
+    .advanced()
+    .or("false")
+    .literal(),
+    Parameter::optional(
         "cursor",
         Schema::String,
         "Dotted path in the answer to what the next request says, such as `next` or, in a list that begins with the \

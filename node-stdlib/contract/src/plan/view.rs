@@ -303,6 +303,11 @@ impl<'a> NodeView<'a> {
         self.flag(6)
     }
 
+    /// What leaves is a list of items, and none leaves by no port.
+    pub fn items(self) -> bool {
+        self.flag(7)
+    }
+
     /// Scope of the body.
     pub fn body(self) -> Option<u32> {
         optional(self.view.word(self.at + 15))

@@ -1,10 +1,89 @@
-//! Records to the text of a file.
+//! Records to the text of a file, or to a workbook.
 
 use super::super::csv::write_row;
+use super::super::xlsx::stream::{MEDIA_TYPE, RowWriter};
 use super::format::Format;
 use crate::failure::Failure;
 use heddle_contract::abi::code;
 use heddle_values::{Text, Value};
+
+/// As much is handed on at once, in bytes.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What records are written to.
+pub(super) enum Output {
+    Text(Writer),
+    Workbook(Box<RowWriter>),
+}
+
+/// A piece of what is written.
+pub(super) enum Piece<'a> {
+    Text(&'a str),
+    Bytes(&'a [u8]),
+}
+
+impl Output {
+    pub fn ending(&self) -> &'static str {
+        match self {
+            Output::Text(writer) => writer.format.ending(),
+            Output::Workbook(_) => "xlsx",
+        }
+    }
+
+    pub fn media_type(&self) -> &'static str {
+        match self {
+            Output::Text(writer) => writer.format.media_type(),
+            Output::Workbook(_) => MEDIA_TYPE,
+        }
+    }
+
+    /// Writes a record; `index` is its place among those that were read.
+    pub fn write(&mut self, record: Value, index: usize) -> Result<(), Failure> {
+        match self {
+            Output::Text(writer) => writer.write(record, index),
+            Output::Workbook(rows) => rows.write(record.into_json(), index),
+        }
+    }
+
+    /// No more records come.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        match self {
+            Output::Text(writer) => {
+                writer.end();
+                Ok(())
+            }
+            Output::Workbook(rows) => rows.end(),
+        }
+    }
+
+    /// What is to be handed on next: a whole piece, or the rest at the end.
+    pub fn piece(&self) -> Option<Piece<'_>> {
+        match self {
+            Output::Text(writer) => writer.piece().map(Piece::Text),
+            Output::Workbook(rows) => rows.packer.piece().map(Piece::Bytes),
+        }
+    }
+
+    /// So many bytes of it were handed on.
+    pub fn handed(&mut self, bytes: usize) -> Result<(), Failure> {
+        match self {
+            Output::Text(writer) => {
+                writer.handed += bytes;
+                Ok(())
+            }
+            Output::Workbook(rows) => rows.packer.forget(bytes),
+        }
+    }
+
+    /// Before more is written, what was handed on makes room.
+    pub fn make_room(&mut self) {
+        if let Output::Text(writer) = self
+            && writer.piece().is_none()
+        {
+            writer.text.drain(..std::mem::take(&mut writer.handed));
+        }
+    }
+}
 
 /// Writes records, as text that is taken from it now and then.
 pub(super) struct Writer {
@@ -17,6 +96,8 @@ pub(super) struct Writer {
     count: u64,
     is_ended: bool,
     text: String,
+    /// Bytes of the text that were handed on.
+    handed: usize,
 }
 
 impl Writer {
@@ -30,25 +111,17 @@ impl Writer {
             count: 0,
             is_ended: false,
             text: String::new(),
+            handed: 0,
         }
     }
 
-    pub fn format(&self) -> Format {
-        self.format
+    fn piece(&self) -> Option<&str> {
+        let rest = self.text.get(self.handed..).unwrap_or_default();
+        let is_ready = rest.len() >= PIECE_BYTES || (self.is_ended && !rest.is_empty());
+        is_ready.then(|| rest.get(..rest.floor_char_boundary(PIECE_BYTES)).unwrap_or(rest))
     }
 
-    /// What is written and not forgotten.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Forgets the first bytes of the text, which were handed on.
-    pub fn forget(&mut self, bytes: usize) {
-        self.text.drain(..bytes);
-    }
-
-    /// Writes a record; `index` is its place among those that were read.
-    pub fn write(&mut self, record: Value, index: usize) -> Result<(), Failure> {
+    fn write(&mut self, record: Value, index: usize) -> Result<(), Failure> {
         match self.format {
             Format::Csv => self.row(&record.into_json(), index)?,
             Format::JsonLines => {
@@ -64,8 +137,7 @@ impl Writer {
         Ok(())
     }
 
-    /// No more records come.
-    pub fn end(&mut self) {
+    fn end(&mut self) {
         if std::mem::replace(&mut self.is_ended, true) {
             return;
         }

@@ -13,6 +13,28 @@ pub(super) struct Info {
     pub orientation: Option<u16>,
 }
 
+impl Info {
+    /// As the picture is stored.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width as usize, self.height as usize)
+    }
+
+    /// Whether it is shown with rows as columns.
+    pub fn is_transposed(&self) -> bool {
+        matches!(self.orientation, Some(5..=8))
+    }
+
+    /// The format as people write it.
+    pub fn name(&self) -> &'static str {
+        match self.format {
+            "png" => "PNG",
+            "jpeg" => "JPEG",
+            "gif" => "GIF",
+            _ => "WebP",
+        }
+    }
+}
+
 /// The header of a picture can't be read.
 pub(super) fn broken(format: &str, what: &str) -> Failure {
     Failure::new(code::PARSE, format!("This {format} can't be read: {what}."))

@@ -1,7 +1,7 @@
-//! The rows of a sheet.
+//! The rows of a sheet, whose document is read part by part.
 
 use super::escapes;
-use super::events::{Seen, attribute, walk};
+use super::events::{Seen, attribute, walk_part};
 use super::failure::broken;
 use super::numbers::{Shown, time};
 use crate::failure::Failure;
@@ -20,6 +20,8 @@ pub(super) struct Options {
     /// Rows before the first that counts.
     pub skip: usize,
     pub limit: usize,
+    /// Whether rows are kept, so that they have to fit into memory together.
+    pub are_kept: bool,
 }
 
 /// What the sheets of a workbook share.
@@ -38,38 +40,61 @@ struct Cell {
     text: String,
 }
 
-struct Table<'a> {
-    options: &'a Options,
-    shared: &'a Shared,
+/// A sheet while it is read. Rows are objects by the names in the first one, or arrays; those without any value are none.
+pub(super) struct Table {
+    options: Options,
+    shared: Shared,
     seen: usize,
+    /// Rows that were given.
+    given: usize,
     cells: usize,
     row: Vec<Value>,
     /// The column of a cell that does not say where it is: empty ones take theirs, though the row does not grow.
     next: usize,
     header: Option<Vec<Text>>,
+    cell: Cell,
+    /// Whether text belongs to the cell's value, and whether it is not how that is read aloud.
+    is_value: bool,
+    is_reading: bool,
     rows: Vec<Value>,
 }
 
-/// Rows as objects by the names in the first one, or as arrays. Rows without any value are none.
-pub(super) fn rows(document: &[u8], shared: &Shared, options: &Options) -> Result<Vec<Value>, Failure> {
-    let mut table = Table {
-        options,
-        shared,
-        seen: 0,
-        cells: 0,
-        row: Vec::new(),
-        next: 0,
-        header: None,
-        rows: Vec::new(),
-    };
-    let (mut cell, mut is_value, mut is_reading) = (Cell::default(), false, true);
-    walk(document, |seen| {
+impl Table {
+    pub fn new(shared: Shared, options: Options) -> Self {
+        Table {
+            options,
+            shared,
+            seen: 0,
+            given: 0,
+            cells: 0,
+            row: Vec::new(),
+            next: 0,
+            header: None,
+            cell: Cell::default(),
+            is_value: false,
+            is_reading: true,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Whether no more rows are wanted.
+    pub fn is_full(&self) -> bool {
+        self.given >= self.options.limit
+    }
+
+    /// Reads a part of the sheet's document, cut where a tag begins; the rows that end in it.
+    pub fn feed(&mut self, part: &[u8]) -> Result<Vec<Value>, Failure> {
+        walk_part(part, |seen| self.see(seen))?;
+        Ok(std::mem::take(&mut self.rows))
+    }
+
+    fn see(&mut self, seen: Seen<'_>) -> Result<(), Failure> {
         match seen {
             Seen::Start("c", start) => {
                 let column = attribute(start, "r")?.and_then(|place| column(&place));
-                cell = Cell {
+                self.cell = Cell {
                     // A cell that does not say where it is follows the one before.
-                    column: column.unwrap_or(table.next),
+                    column: column.unwrap_or(self.next),
                     kind: attribute(start, "t")?.unwrap_or_default(),
                     style: attribute(start, "s")?
                         .and_then(|style| style.parse().ok())
@@ -77,18 +102,20 @@ pub(super) fn rows(document: &[u8], shared: &Shared, options: &Options) -> Resul
                     text: String::new(),
                 };
             }
-            Seen::Start("rPh", _) => is_reading = false,
-            Seen::End("rPh") => is_reading = true,
-            Seen::Start("v" | "t", _) => is_value = is_reading,
-            Seen::End("v" | "t") => is_value = false,
-            Seen::Text(text) if is_value => cell.text.push_str(text),
-            Seen::End("c") => table.cell(std::mem::take(&mut cell))?,
-            Seen::End("row") => table.end_row(),
+            Seen::Start("rPh", _) => self.is_reading = false,
+            Seen::End("rPh") => self.is_reading = true,
+            Seen::Start("v" | "t", _) => self.is_value = self.is_reading,
+            Seen::End("v" | "t") => self.is_value = false,
+            Seen::Text(text) if self.is_value => self.cell.text.push_str(text),
+            Seen::End("c") => {
+                let cell = std::mem::take(&mut self.cell);
+                self.end_cell(&cell)?;
+            }
+            Seen::End("row") => self.end_row(),
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(table.rows)
+    }
 }
 
 /// The number of the column in a place such as `AB12`, from 0.
@@ -100,21 +127,21 @@ fn column(place: &str) -> Option<usize> {
     number.checked_sub(1)
 }
 
-impl Table<'_> {
-    fn cell(&mut self, cell: Cell) -> Result<(), Failure> {
+impl Table {
+    fn end_cell(&mut self, cell: &Cell) -> Result<(), Failure> {
         self.next = cell.column + 1;
         if cell.column >= COLUMNS_MAX {
             return Err(broken("a cell is right of the last column"));
         }
-        let value = self.value(&cell)?;
-        if matches!(value, Value::Null) || self.rows.len() >= self.options.limit {
+        let value = self.value(cell)?;
+        if matches!(value, Value::Null) || self.is_full() {
             return Ok(());
         }
         if cell.column >= self.row.len() {
             self.cells += cell.column + 1 - self.row.len();
             self.row.resize(cell.column + 1, Value::Null);
         }
-        if self.cells > CELLS_MAX {
+        if self.options.are_kept && self.cells > CELLS_MAX {
             let message = format!(
                 "The sheet has more than {CELLS_MAX} cells: read it in parts, by `skip` and `limit`."
             );
@@ -162,10 +189,11 @@ impl Table<'_> {
             return;
         }
         self.seen += 1;
-        if self.seen <= self.options.skip || self.rows.len() >= self.options.limit {
+        if self.seen <= self.options.skip || self.is_full() {
             return;
         }
         if !self.options.has_header {
+            self.given += 1;
             self.rows.push(row.into());
             return;
         }
@@ -183,6 +211,7 @@ impl Table<'_> {
                 object.insert(letters(index), value);
             }
         }
+        self.given += 1;
         self.rows.push(object.into());
     }
 }

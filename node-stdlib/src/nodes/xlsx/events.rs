@@ -14,13 +14,36 @@ pub(super) enum Seen<'a> {
 }
 
 /// Hands on what is in a document, in order.
-pub(super) fn walk(
-    document: &[u8],
+pub(super) fn walk(document: &[u8], see: impl FnMut(Seen<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+    let text = text(document)?;
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    events(reader, see)
+}
+
+/// The same for a part of a document, cut where a tag begins: what ends in it may have begun before it.
+pub(super) fn walk_part(
+    part: &[u8],
+    see: impl FnMut(Seen<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let text = text(part)?;
+    let mut reader = Reader::from_str(text);
+    let config = reader.config_mut();
+    config.expand_empty_elements = true;
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    events(reader, see)
+}
+
+fn text(document: &[u8]) -> Result<&str, Failure> {
+    let text = str::from_utf8(document).map_err(|_| broken("its XML is not UTF-8"))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+fn events(
+    mut reader: Reader<&[u8]>,
     mut see: impl FnMut(Seen<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let text = str::from_utf8(document).map_err(|_| broken("its XML is not UTF-8"))?;
-    let mut reader = Reader::from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
-    reader.config_mut().expand_empty_elements = true;
     loop {
         let event = reader
             .read_event()

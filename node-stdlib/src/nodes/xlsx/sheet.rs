@@ -163,10 +163,26 @@ impl Sheet {
 
     /// Writes a row by its index.
     pub fn row(&self, out: &mut String, index: usize) -> Result<(), Failure> {
-        let Some(row) = self.rows.get(index) else {
-            return Ok(());
-        };
+        match self.rows.get(index) {
+            Some(row) => self.put(out, index, row),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an object has other fields than there are columns: one of them.
+    pub fn unknown<'a>(&self, fields: &'a Object) -> Option<&'a Text> {
+        if fields.keys().eq(&self.columns) {
+            return None;
+        }
+        fields.keys().find(|name| !self.columns.contains(name))
+    }
+
+    /// Writes a row that may be none of its own, as the one with this index.
+    pub fn put(&self, out: &mut String, index: usize, row: &Value) -> Result<(), Failure> {
         let number = index + 1 + usize::from(self.shows_names());
+        if number > ROWS_MAX {
+            return Err(self.beyond(number, "rows", ROWS_MAX));
+        }
         let cells = self.cells(row);
         self.check_columns(cells.len())?;
         out.push_str(&format!("<row r=\"{number}\">"));

@@ -12,12 +12,13 @@ use heddle_contract::abi::code;
 use heddle_values::{Array, Object, Text, Value};
 use std::collections::HashSet;
 
-const MEDIA_TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+pub(in super::super) const MEDIA_TYPE: &str =
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const SHEETS_MAX: usize = 1_000;
 /// UTF-16 units of a sheet's name.
 const NAME_UNITS_MAX: usize = 31;
 /// As much of a sheet is made before it is packed, in bytes.
-const TEXT_BYTES: usize = 64 << 10;
+pub(super) const TEXT_BYTES: usize = 64 << 10;
 
 /// Checks the sheets, and begins to write.
 pub(super) fn begin(parameters: &Object, context: &mut dyn Context) -> NodeResult {
@@ -93,7 +94,7 @@ fn several(given: &Array, style: Style) -> Result<Vec<Sheet>, Failure> {
 }
 
 /// The name of a sheet, if Excel takes it.
-fn checked(name: &str) -> Result<String, Failure> {
+pub(super) fn checked(name: &str) -> Result<String, Failure> {
     let refused = |why: &str| {
         let shown: String = name.chars().take(100).collect();
         let message = format!("A sheet can't be called {shown:?}: {why}.");

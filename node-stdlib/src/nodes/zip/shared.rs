@@ -8,7 +8,7 @@ use heddle_values::{Object, Value};
 /// The effect that reads or writes a part of a file.
 pub(in super::super) const PIECE: &str = "file-piece";
 /// As much is read or written at once, in bytes.
-pub(super) const PIECE_BYTES: usize = 1 << 20;
+pub(in super::super) const PIECE_BYTES: usize = 1 << 20;
 /// Entries of an archive.
 pub(super) const ENTRIES_MAX: usize = 10_000;
 

@@ -8,7 +8,7 @@ use crate::{Value, ops};
 
 /// The function of `Math`; `None` when it is none.
 pub(super) fn call(global: Global, arguments: Arguments<'_>) -> Option<Outcome> {
-    if let Some(function) = unary(global) {
+    if let Some(function) = function_of_number(global) {
         return Some(arguments.number(0).map(|number| function(number).into()));
     }
     Some(match global {
@@ -26,7 +26,8 @@ pub(super) fn call(global: Global, arguments: Arguments<'_>) -> Option<Outcome> 
     })
 }
 
-fn unary(global: Global) -> Option<fn(f64) -> f64> {
+/// The function of one number that this is.
+pub fn function_of_number(global: Global) -> Option<fn(f64) -> f64> {
     Some(match global {
         Global::MathAbs => f64::abs,
         Global::MathAcos => f64::acos,

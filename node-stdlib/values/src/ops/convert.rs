@@ -60,6 +60,25 @@ pub fn to_string(value: &Value) -> Result<Text, TypeError> {
     })
 }
 
+/// Appends a value's ToString to a text.
+pub fn append_string(value: &Value, text: &mut TextBuilder) -> Result<(), TypeError> {
+    match value {
+        Value::String(part) => text.push(part),
+        Value::Number(number) => text.push_number(*number),
+        other => text.push(&to_string(other)?),
+    }
+    Ok(())
+}
+
+/// Appends a value's [`Value::to_text`] to a text.
+pub fn append_text(value: &Value, text: &mut TextBuilder) {
+    match value {
+        Value::String(part) => text.push(part),
+        Value::Number(number) => text.push_number(*number),
+        other => text.push(&other.to_text()),
+    }
+}
+
 fn object_string(object: &Object) -> Result<Text, TypeError> {
     if object.contains("toString") {
         return Err(TypeError(

@@ -1,10 +1,12 @@
 //! Objects: properties in JavaScript's order (integer-like keys ascending, then by insertion).
 //!
-//! Integer-like keys live in an ordered map, the others in a list by insertion that gets a hash index once it is
-//! longer than [`INDEX_FROM`]. The index is an open-addressing table with linear probing.
+//! Integer-like keys live in an ordered map, the others in a list by insertion. Their names are a [`Shape`], which objects
+//! of one kind share.
 
+use super::shape::{Name, Shape};
 use super::{Facts, Value};
 use crate::text::{Text, index_of_name};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -15,20 +17,21 @@ pub struct Object(Rc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     integers: Integers,
-    named: Vec<(Text, Value)>,
-    index: Index,
+    shape: Shape,
+    /// Of the shape's names, in their order.
+    values: Vec<Value>,
     facts: Facts,
 }
 
 /// An object is copied because somebody is about to change it: there is room for properties that are added.
 impl Clone for Inner {
     fn clone(&self) -> Self {
-        let mut named = Vec::with_capacity(self.named.len() + ROOM);
-        named.extend_from_slice(&self.named);
+        let mut values = Vec::with_capacity(self.values.len() + ROOM);
+        values.extend_from_slice(&self.values);
         Inner {
             integers: self.integers.clone(),
-            named,
-            index: self.index.clone(),
+            shape: self.shape.clone(),
+            values,
             facts: self.facts,
         }
     }
@@ -51,9 +54,6 @@ impl Integers {
     }
 }
 
-/// Up to this many names are searched one by one, which is faster than hashing.
-const INDEX_FROM: usize = 12;
-
 impl Object {
     /// An empty object.
     pub fn new() -> Self {
@@ -63,7 +63,7 @@ impl Object {
     /// An empty object with room for some properties.
     pub fn with_capacity(properties: usize) -> Self {
         Object(Rc::new(Inner {
-            named: Vec::with_capacity(properties),
+            values: Vec::with_capacity(properties),
             ..Inner::default()
         }))
     }
@@ -71,20 +71,30 @@ impl Object {
     /// Of properties in the order in which they were written. Of those with the same name the last one counts, in the
     /// place of the first.
     pub fn of_properties(properties: impl Iterator<Item = (Text, Value)>) -> Self {
-        let named: Vec<(Text, Value)> = properties.collect();
-        match named.len() <= INDEX_FROM && are_plain_names(&named) {
-            true => Object::of_plain(named),
-            false => named.into_iter().collect(),
+        let (names, values): (Vec<Text>, Vec<Value>) = properties.unzip();
+        match Shape::of_names(names) {
+            Ok(shape) => Object::of_shape(shape, values),
+            Err(names) => names.into_iter().zip(values).collect(),
         }
     }
 
-    fn of_plain(named: Vec<(Text, Value)>) -> Self {
-        let facts = Facts::of(named.iter().map(|(_, value)| value));
+    /// Of a shape and as many values as it has names; of further ones only so many count.
+    pub fn of_shape(shape: Shape, mut values: Vec<Value>) -> Self {
+        if values.len() != shape.len() {
+            values.resize(shape.len(), Value::Undefined);
+        }
+        let facts = Facts::of(&values);
         Object(Rc::new(Inner {
-            named,
+            shape,
+            values,
             facts,
             ..Inner::default()
         }))
+    }
+
+    /// The shape, unless there are names besides.
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        self.0.integers.get().is_none().then_some(&self.0.shape)
     }
 
     /// Another object with the same properties, which a clone is not.
@@ -94,7 +104,7 @@ impl Object {
 
     /// Number of properties.
     pub fn len(&self) -> usize {
-        self.0.integers.get().map_or(0, BTreeMap::len) + self.0.named.len()
+        self.0.integers.get().map_or(0, BTreeMap::len) + self.0.values.len()
     }
 
     /// Whether it has none.
@@ -110,6 +120,19 @@ impl Object {
     /// The own property of this name, which may have lone surrogates.
     pub fn get_text(&self, name: &Text) -> Option<&Value> {
         self.0.find(Name::of(name)).map(|place| self.0.at(place))
+    }
+
+    /// The own property of this name, looked for first where objects had it before, which is remembered.
+    pub fn get_near(&self, name: &Text, place: &Cell<u32>) -> Option<&Value> {
+        let at = place.get() as usize;
+        if self.0.shape.is_at(at, name) {
+            return self.0.values.get(at);
+        }
+        let found = self.0.find(Name::of(name))?;
+        if let Place::Named(at) = found {
+            place.set(at as u32);
+        }
+        Some(self.0.at(found))
     }
 
     /// Whether there is an own property of this name.
@@ -135,9 +158,8 @@ impl Object {
         let removed = match place {
             Place::Integer(key) => inner.integers.get_mut().remove(&key)?.1,
             Place::Named(at) => {
-                let removed = inner.named.remove(at).1;
-                inner.index.rebuild(&inner.named);
-                removed
+                inner.shape.remove(at);
+                inner.values.remove(at)
             }
         };
         inner.facts = Facts::of(inner.values());
@@ -159,7 +181,7 @@ impl Object {
 
     /// Properties in JavaScript's order.
     pub fn iter(&self) -> impl Iterator<Item = (&Text, &Value)> {
-        self.0.properties().map(|(key, value)| (key, value))
+        self.0.properties()
     }
 
     /// Names in JavaScript's order.
@@ -176,7 +198,8 @@ impl Object {
     pub fn into_properties(self) -> impl Iterator<Item = (Text, Value)> {
         let inner = Rc::try_unwrap(self.0).unwrap_or_else(|shared| (*shared).clone());
         let integers = inner.integers.0.map(|integers| integers.into_values());
-        integers.into_iter().flatten().chain(inner.named)
+        let named = inner.shape.into_names().zip(inner.values);
+        integers.into_iter().flatten().chain(named)
     }
 
     /// See [`Value::with_times_as_text`].
@@ -207,83 +230,33 @@ impl Object {
 
 /// Makes objects as [`Object::of_properties`] does.
 ///
-/// Whether names can be an object's list as they are is looked up once for objects of one kind that follow each other and
-/// share their names: it remembers the last list of each length.
+/// Objects of one kind that follow each other and share their names get one shape: it remembers the last.
 #[derive(Default)]
 pub struct ObjectMaker {
-    plain: [Vec<Text>; INDEX_FROM + 1],
+    last: Shape,
 }
 
 impl ObjectMaker {
     /// An object of these properties.
-    pub fn object(&mut self, properties: impl Iterator<Item = (Text, Value)>) -> Object {
-        let named: Vec<(Text, Value)> = properties.collect();
-        match self.knows(&named) {
-            true => Object::of_plain(named),
-            false => named.into_iter().collect(),
+    pub fn object(&mut self, mut properties: impl Iterator<Item = (Text, Value)>) -> Object {
+        let mut values = Vec::with_capacity(self.last.len());
+        let mut other = None;
+        for (name, value) in properties.by_ref() {
+            if !self.last.is_at(values.len(), &name) {
+                other = Some((name, value));
+                break;
+            }
+            values.push(value);
         }
-    }
-
-    fn knows(&mut self, named: &[(Text, Value)]) -> bool {
-        let Some(plain) = self.plain.get_mut(named.len()) else {
-            return false;
-        };
-        let is_last = |plain: &[Text]| {
-            plain
-                .iter()
-                .zip(named)
-                .all(|(known, (name, _))| known.is_same(name))
-        };
-        if plain.len() == named.len() && is_last(plain) {
-            return true;
+        if other.is_none() && values.len() == self.last.len() {
+            return Object::of_shape(self.last.clone(), values);
         }
-        let are_plain = are_plain_names(named);
-        if are_plain {
-            plain.clear();
-            plain.extend(named.iter().map(|(name, _)| name.clone()));
+        let before = self.last.names().iter().cloned().zip(values);
+        let object = Object::of_properties(before.chain(other).chain(properties));
+        if let Some(shape) = object.shape() {
+            self.last = shape.clone();
         }
-        are_plain
-    }
-}
-
-/// Whether these few can be the list of an object as they are: different names, none like an integer.
-fn are_plain_names(named: &[(Text, Value)]) -> bool {
-    named.iter().enumerate().all(|(at, (name, _))| {
-        let name = Name::of(name);
-        !name.is_index() && named.iter().take(at).all(|(other, _)| !name.is(other))
-    })
-}
-
-/// A name to look for.
-#[derive(Clone, Copy)]
-enum Name<'a> {
-    Utf8(&'a str),
-    /// With lone surrogates, so not integer-like.
-    Other(&'a Text),
-}
-
-impl<'a> Name<'a> {
-    fn of(name: &'a Text) -> Self {
-        name.as_str().map_or(Name::Other(name), Name::Utf8)
-    }
-
-    fn is(self, key: &Text) -> bool {
-        match self {
-            Name::Utf8(name) => key.is_name(name),
-            Name::Other(name) => key == name,
-        }
-    }
-
-    fn is_index(self) -> bool {
-        matches!(self, Name::Utf8(name) if index_of_name(name).is_some())
-    }
-
-    fn hash(self) -> u32 {
-        match self {
-            Name::Utf8(name) => hash(name.as_bytes()),
-            // Rare: all of a length in one bucket will do.
-            Name::Other(name) => hash(&name.len().to_le_bytes()),
-        }
+        object
     }
 }
 
@@ -295,13 +268,16 @@ enum Place {
 }
 
 impl Inner {
-    fn properties(&self) -> impl Iterator<Item = &(Text, Value)> {
+    fn properties(&self) -> impl Iterator<Item = (&Text, &Value)> {
         let integers = self.integers.get().map(BTreeMap::values);
-        integers.into_iter().flatten().chain(&self.named)
+        let integers = integers.into_iter().flatten().map(|(name, value)| (name, value));
+        integers.chain(self.shape.names().iter().zip(&self.values))
     }
 
     fn values(&self) -> impl Iterator<Item = &Value> {
-        self.properties().map(|(_, value)| value)
+        let integers = self.integers.get().map(BTreeMap::values);
+        let integers = integers.into_iter().flatten().map(|(_, value)| value);
+        integers.chain(&self.values)
     }
 
     fn find(&self, name: Name<'_>) -> Option<Place> {
@@ -311,15 +287,7 @@ impl Inner {
             let integers = self.integers.get()?;
             return integers.contains_key(&key).then_some(Place::Integer(key));
         }
-        if self.index.slots.is_empty() {
-            let mut keys = self.named.iter().map(|(key, _)| key);
-            let at = match name {
-                Name::Utf8(name) => keys.position(|key| key.is_name(name)),
-                Name::Other(_) => keys.position(|key| name.is(key)),
-            };
-            return at.map(Place::Named);
-        }
-        self.index.find(&self.named, name).map(Place::Named)
+        self.shape.find(name).map(Place::Named)
     }
 
     fn at(&self, place: Place) -> &Value {
@@ -328,7 +296,7 @@ impl Inner {
                 let found = self.integers.get().and_then(|integers| integers.get(&key));
                 &found.expect("a place that was found").1
             }
-            Place::Named(at) => &self.named[at].1,
+            Place::Named(at) => &self.values[at],
         }
     }
 
@@ -338,7 +306,7 @@ impl Inner {
                 let found = self.integers.get_mut().get_mut(&key);
                 &mut found.expect("a place that was found").1
             }
-            Place::Named(at) => &mut self.named[at].1,
+            Place::Named(at) => &mut self.values[at],
         }
     }
 
@@ -349,82 +317,11 @@ impl Inner {
                 self.integers.get_mut().insert(key, (name, value));
             }
             None => {
-                self.named.push((name, value));
-                self.index.append(&self.named);
+                self.shape.append(name);
+                self.values.push(value);
             }
         }
     }
-}
-
-/// Positions in the list of names by hash. Empty while the list is short.
-#[derive(Clone, Debug, Default)]
-struct Index {
-    /// A power of two of slots, at most half of them taken; [`FREE`] or a position.
-    slots: Vec<u32>,
-}
-
-const FREE: u32 = u32::MAX;
-
-impl Index {
-    fn find(&self, named: &[(Text, Value)], name: Name<'_>) -> Option<usize> {
-        let mask = self.slots.len() - 1;
-        let mut slot = name.hash() as usize & mask;
-        while self.slots[slot] != FREE {
-            let at = self.slots[slot] as usize;
-            if name.is(&named[at].0) {
-                return Some(at);
-            }
-            slot = (slot + 1) & mask;
-        }
-        None
-    }
-
-    /// Takes in the last name of the list.
-    fn append(&mut self, named: &[(Text, Value)]) {
-        if named.len() <= INDEX_FROM {
-            return;
-        }
-        if named.len() * 2 > self.slots.len() {
-            self.rebuild(named);
-        } else if let Some((name, _)) = named.last() {
-            self.place(Name::of(name), named.len() - 1);
-        }
-    }
-
-    fn rebuild(&mut self, named: &[(Text, Value)]) {
-        self.slots.clear();
-        if named.len() <= INDEX_FROM {
-            return;
-        }
-        self.slots.resize((named.len() * 4).next_power_of_two(), FREE);
-        for (at, (name, _)) in named.iter().enumerate() {
-            self.place(Name::of(name), at);
-        }
-    }
-
-    fn place(&mut self, name: Name<'_>, at: usize) {
-        let mask = self.slots.len() - 1;
-        let mut slot = name.hash() as usize & mask;
-        while self.slots[slot] != FREE {
-            slot = (slot + 1) & mask;
-        }
-        self.slots[slot] = u32::try_from(at).expect("an object has fewer than 2^32 properties");
-    }
-}
-
-/// Multiplicative hash by words of eight bytes, in the manner of FxHash, with a final mix since the low bits are
-/// used.
-fn hash(bytes: &[u8]) -> u32 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut state = bytes.len() as u64;
-    for word in words {
-        state = (state.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
-    }
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    state = (state.rotate_left(5) ^ u64::from_le_bytes(last)).wrapping_mul(FACTOR);
-    (state >> 32) as u32 ^ (state >> 47) as u32
 }
 
 impl<K: Into<Text>> FromIterator<(K, Value)> for Object {

@@ -2,8 +2,9 @@
 //!
 //! Knows nothing of messages, and of how servers are reached.
 
-use super::stream::{self, TlsError};
+use super::stream;
 use crate::connections::Connection;
+use crate::egress::TlsError;
 use heddle_sandbox::EffectError;
 use lettre::transport::smtp::client::{Certificate, TlsParameters};
 use serde::{Deserialize, Serialize};

@@ -2,16 +2,13 @@
 //!
 //! Knows nothing of SMTP.
 
+use crate::egress::{TlsError, tls_connector};
 use lettre::transport::smtp::client::AsyncTokioStream;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use std::error::Error;
+use rustls::pki_types::ServerName;
 use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
@@ -28,27 +25,6 @@ where
     Box::new(Stream(stream))
 }
 
-/// Why TLS can't be spoken with a server.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum TlsError {
-    /// The connection's own authority is none.
-    #[error("its `tlsCa` is not a certificate ({0})")]
-    Authority(#[source] Box<dyn Error + Send + Sync>),
-    /// A library refuses its settings.
-    #[error("can't set up TLS ({0})")]
-    Setup(#[source] Box<dyn Error + Send + Sync>),
-}
-
-impl TlsError {
-    pub fn authority(error: impl Error + Send + Sync + 'static) -> Self {
-        TlsError::Authority(Box::new(error))
-    }
-
-    pub fn setup(error: impl Error + Send + Sync + 'static) -> Self {
-        TlsError::Setup(Box::new(error))
-    }
-}
-
 /// TLS from the first byte.
 pub(super) struct Connector {
     tls: TlsConnector,
@@ -59,21 +35,8 @@ pub(super) struct Connector {
 impl Connector {
     /// By the authorities that the world trusts, and one in PEM.
     pub fn new(host: &str, authority: Option<&str>) -> Result<Self, TlsError> {
-        let mut roots = RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        };
-        if let Some(pem) = authority {
-            let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(TlsError::authority)?;
-            roots.add(certificate).map_err(TlsError::authority)?;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(TlsError::setup)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
         Ok(Connector {
-            tls: TlsConnector::from(Arc::new(config)),
+            tls: tls_connector(authority)?,
             host: host.trim_matches(['[', ']']).to_owned(),
         })
     }

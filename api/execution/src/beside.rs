@@ -1,0 +1,36 @@
+//! One task beside another: what is large is stored in it, while whoever has begun it goes on with what is small.
+
+use tokio::task::JoinHandle;
+
+/// At most one task at a time.
+#[derive(Default)]
+pub(crate) struct Beside(Option<JoinHandle<()>>);
+
+impl Beside {
+    pub fn begin(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0 = Some(tokio::spawn(work));
+    }
+
+    pub const fn is_under_way(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether the task has ended; of each it says so once.
+    pub fn has_ended(&mut self) -> bool {
+        let has_ended = self.0.as_ref().is_some_and(JoinHandle::is_finished);
+        if has_ended {
+            self.0 = None;
+        }
+        has_ended
+    }
+
+    /// Waits until the task has ended; for ever if there is none.
+    pub async fn ended(&mut self) {
+        match &mut self.0 {
+            // A panic of it was told.
+            Some(task) => drop(task.await),
+            None => std::future::pending().await,
+        }
+        self.0 = None;
+    }
+}

@@ -1,0 +1,113 @@
+//! Expressions that read what other nodes have given: where that may be something else than in n8n, the report says so.
+
+use crate::remark::remark;
+use crate::report::{Level, Report};
+use crate::rewrite::mentioned;
+use crate::scene::Scene;
+use crate::workflow::{Node, OnError};
+use serde_json::Value;
+
+/// Looks at all that a node's parameters name.
+pub(crate) fn tell(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
+    let text = Value::Object(scene.node.parameters.clone()).to_string();
+    let text = text.replace("\\\"", "\"");
+    let nodes = scene.workflow.nodes.iter();
+    // In the order of their names.
+    let named: Vec<(usize, &Node)> = mentioned(&text)
+        .iter()
+        .filter_map(|name| nodes.clone().enumerate().find(|(_, node)| node.name == *name))
+        .collect();
+    too_early(scene, &named, here, report);
+    pairing(scene, (&named, &text), here, report);
+    by_branch(scene, (&named, &text), here, report);
+}
+
+/// Nodes that are named and can't have run: n8n fails then, unless it is only asked whether they have.
+fn too_early(scene: &Scene<'_>, named: &[(usize, &Node)], here: Option<(&str, &Node)>, report: &mut Report) {
+    for (_, node) in named
+        .iter()
+        .filter(|(place, _)| !scene.flow.leads(*place, scene.place))
+    {
+        let message = format!(
+            "no path leads from `{}` to here: an expression that reads from it gets nothing, where n8n fails",
+            node.name
+        );
+        report.add(remark(here, Level::Approximate, "not-before", message));
+    }
+}
+
+/// `$('X').item` needs to know which item came of which.
+fn pairing(
+    scene: &Scene<'_>,
+    (named, text): (&[(usize, &Node)], &str),
+    here: Option<(&str, &Node)>,
+    report: &mut Report,
+) {
+    if !text.contains(".item") && !text.contains("$node[") {
+        return;
+    }
+    for (named, node) in named {
+        let gives_several = scene.workflow.edges.iter().any(|edge| {
+            edge.source == *named && edge.is_main && scene.flow.brings_several(scene.workflow, edge)
+        });
+        if !gives_several && scene.flow.many.get(*named) != Some(&true) {
+            continue;
+        }
+        let mut others = scene.workflow.nodes.iter().enumerate();
+        let loses = others.any(|(place, node)| {
+            let between = scene.flow.leads(*named, place) && scene.flow.leads(place, scene.place);
+            between && scene.flow.loses_pairing(node)
+        });
+        if loses || scene.flow.enters_circle(*named, scene.place) {
+            let message = format!(
+                "which item of `{}` belongs to an item may be lost on the way, where items are not as many as before or a \
+                 circle is repeated: the expression fails then",
+                node.name
+            );
+            report.add(remark(here, Level::Approximate, "pairing", message));
+            return;
+        }
+    }
+}
+
+/// `$('X').all()` and its like, of a node that gives some items by one output and some by another.
+fn by_branch(
+    scene: &Scene<'_>,
+    (named, text): (&[(usize, &Node)], &str),
+    here: Option<(&str, &Node)>,
+    report: &mut Report,
+) {
+    let divides = |place: usize, node: &Node| {
+        let branches = matches!(node.kind.as_str(), "if" | "switch") || node.on_error == OnError::Branch;
+        branches && scene.flow.many.get(place) == Some(&true)
+    };
+    let leads_here = |place: usize| {
+        scene.workflow.edges.iter().any(|edge| {
+            let is_other = edge.is_main && edge.source == place && edge.output > 0;
+            is_other && (edge.target == scene.place || scene.flow.leads(edge.target, scene.place))
+        })
+    };
+    for (place, node) in named {
+        if divides(*place, node) && reads_list(text, &node.name) && leads_here(*place) {
+            let message = format!(
+                "`{}` gives items by several outputs: `.first()`, `.last()` and `.all()` of it are those of the first output by \
+                 which any left, where n8n takes the output that leads here",
+                node.name
+            );
+            report.add(remark(here, Level::Approximate, "branch", message));
+        }
+    }
+}
+
+/// Whether all items of a node are read, or the first or last of all.
+fn reads_list(text: &str, name: &str) -> bool {
+    ["'", "\"", "`"].iter().any(|quote| {
+        let named = format!("{quote}{name}{quote})");
+        text.split(&named).skip(1).any(|rest| {
+            let rest = rest.trim_start();
+            [".all(", ".first(", ".last("]
+                .iter()
+                .any(|method| rest.starts_with(method))
+        })
+    })
+}

@@ -1,0 +1,110 @@
+//! Parameters that expressions read: `$node["X"].parameter["a"]` and `$parameter.a` are what stands there, if it is a plain value.
+
+use crate::expression::quoted;
+use crate::workflow::{Node, Workflow};
+use serde_json::{Map, Value};
+
+/// Places of a workflow at which a value takes the place of its name, and bytes of such a value.
+const PLACES_MAX: usize = 200;
+const BYTES_MAX: usize = 1_000;
+
+/// The workflow with the values in their places; none if it reads none.
+pub(crate) fn inlined(workflow: &Workflow) -> Option<Workflow> {
+    if !workflow.nodes.iter().any(|node| reads_some(&node.parameters)) {
+        return None;
+    }
+    let mut changed = workflow.clone();
+    let mut left = PLACES_MAX;
+    for (node, own) in changed.nodes.iter_mut().zip(&workflow.nodes) {
+        let mut open: Vec<&mut Value> = node.parameters.values_mut().collect();
+        while let Some(value) = open.pop() {
+            match value {
+                Value::String(text) if is_reader(text) => *text = replaced(text, own, workflow, &mut left),
+                Value::Array(items) => open.extend(items),
+                Value::Object(fields) => open.extend(fields.values_mut()),
+                _ => {}
+            }
+        }
+    }
+    Some(changed)
+}
+
+fn is_reader(text: &str) -> bool {
+    text.starts_with('=') && (text.contains(".parameter") || text.contains("$parameter"))
+}
+
+fn reads_some(parameters: &Map<String, Value>) -> bool {
+    let mut open: Vec<&Value> = parameters.values().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if is_reader(text) => return true,
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
+        }
+    }
+    false
+}
+
+fn replaced(text: &str, own: &Node, workflow: &Workflow, left: &mut usize) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let (before, found) = rest.split_at(at);
+        written.push_str(before);
+        match value(found, own, workflow).filter(|_| *left > 0) {
+            Some((literal, behind)) => {
+                *left -= 1;
+                written.push_str(&literal);
+                rest = behind;
+            }
+            None => {
+                written.push('$');
+                rest = found.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    written.push_str(rest);
+    written
+}
+
+/// The value that a text begins with the name of, and what is behind the name.
+fn value<'t>(text: &'t str, own: &Node, workflow: &Workflow) -> Option<(String, &'t str)> {
+    let (node, mut rest) = match text.strip_prefix("$parameter") {
+        Some(rest) => (own, rest),
+        None => {
+            let (name, rest) = step(text.strip_prefix("$node")?)?;
+            let node = workflow.nodes.iter().find(|node| node.name == name)?;
+            (node, rest.strip_prefix(".parameter")?)
+        }
+    };
+    let mut found = None;
+    while let Some((name, behind)) = step(rest) {
+        let next = match found {
+            None => node.parameters.get(name),
+            Some(value) => Value::get(value, name),
+        };
+        let Some(next) = next else { break };
+        (found, rest) = (Some(next), behind);
+    }
+    let literal = match found? {
+        Value::String(text) if !text.starts_with('=') && text.len() <= BYTES_MAX => quoted(text),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        _ => return None,
+    };
+    Some((literal, rest))
+}
+
+/// `.name` or `["name"]` at the start of a text, and what is behind it.
+fn step(text: &str) -> Option<(&str, &str)> {
+    if let Some(inner) = text.strip_prefix('[') {
+        let quote = inner.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let (name, behind) = inner.get(1..)?.split_once(quote)?;
+        return Some((name, behind.strip_prefix(']')?));
+    }
+    let inner = text.strip_prefix('.')?;
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let end = inner.find(|c| !is_part(c)).unwrap_or(inner.len());
+    (end > 0).then(|| inner.split_at(end))
+}

@@ -1,0 +1,186 @@
+//! A server of mailboxes as a connection describes it, and the way there: by the egress guard, with TLS from the first byte, after a
+//! command, or without.
+
+use super::imap::Imap;
+use super::login::{Login, Proof};
+use super::pop::Pop;
+use super::wire::{Duplex, Trouble, Wire, timed};
+use crate::connections::{Connection, TOKEN};
+use crate::effects::reach;
+use crate::egress::{EgressPolicy, Meter, tls_connector};
+use heddle_catalogue::consent_provider;
+use heddle_sandbox::{EffectCode, EffectError};
+use rustls::pki_types::ServerName;
+use std::io;
+use std::time::Duration;
+use tokio_rustls::TlsConnector;
+
+/// Bytes until somebody is logged in.
+const HELLO_BYTES: u64 = 256 << 10;
+/// How long a handshake may take.
+const TLS_TIME: Duration = Duration::from_secs(30);
+
+/// What a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Imap,
+    Pop,
+}
+
+/// How TLS begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tls {
+    None,
+    Start,
+    FromTheBeginning,
+}
+
+/// A server, and how to get in.
+pub(super) struct Server {
+    host: String,
+    port: u16,
+    protocol: Protocol,
+    tls: Tls,
+    connector: TlsConnector,
+    login: Login,
+}
+
+/// Somebody who is logged in.
+pub(super) enum Session {
+    Imap(Imap),
+    Pop(Pop),
+}
+
+impl Server {
+    pub fn of(connection: &Connection) -> Result<Self, EffectError> {
+        let protocol = match connection.provider.to_ascii_lowercase().as_str() {
+            "pop3" | "pop" => Protocol::Pop,
+            _ => Protocol::Imap,
+        };
+        let known = consent_provider(&connection.provider).and_then(|provider| provider.imap_host);
+        let host = match (connection.text(&["host"]), known) {
+            (None, Some(known)) => known.to_owned(),
+            (stated, _) => stated.map_or_else(|| connection.required(&["host"]), Ok)?,
+        };
+        let (plain_port, tls_port) = match protocol {
+            Protocol::Imap => (143, 993),
+            Protocol::Pop => (110, 995),
+        };
+        let tls = match connection.text(&["tls"]).as_deref() {
+            Some("none" | "false") => Tls::None,
+            Some("starttls") => Tls::Start,
+            Some("tls" | "true") => Tls::FromTheBeginning,
+            None if connection.port(tls_port)? == plain_port => Tls::Start,
+            None => Tls::FromTheBeginning,
+            Some(other) => {
+                return Err(connection.unfit(format!("its `tls` is `{other}`, not tls, starttls or none")));
+            }
+        };
+        let port = connection.port(match tls {
+            Tls::FromTheBeginning => tls_port,
+            Tls::None | Tls::Start => plain_port,
+        })?;
+        connection.check_host(&host, Some(port))?;
+        let connector = tls_connector(connection.text(&["tlsCa"]).as_deref());
+        Ok(Server {
+            host,
+            port,
+            protocol,
+            tls,
+            connector: connector.map_err(|reason| connection.unfit(reason))?,
+            login: login(connection)?,
+        })
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> String {
+        format!("The mail server {}:{}", self.host, self.port)
+    }
+
+    /// Connects and logs in.
+    pub async fn enter(&self, policy: &EgressPolicy, meter: &Meter) -> Result<Session, EffectError> {
+        let place = (self.host.as_str(), self.port);
+        let stream = reach(policy, place, &self.name(), EffectCode::MailFailed, meter).await?;
+        let session = self.session(Box::new(stream), meter).await;
+        session.map_err(|trouble| failed(&self.name(), trouble))
+    }
+
+    async fn session(&self, stream: Box<dyn Duplex>, meter: &Meter) -> Result<Session, Trouble> {
+        meter.grant(HELLO_BYTES);
+        let stream = match self.tls {
+            Tls::FromTheBeginning => self.secured(stream).await?,
+            Tls::None | Tls::Start => stream,
+        };
+        let wire = Wire::new(stream, meter.clone());
+        match self.protocol {
+            Protocol::Imap => {
+                let (mut imap, is_in) = Imap::greeted(wire).await?;
+                if self.tls == Tls::Start {
+                    // Who is logged in before TLS may be anybody.
+                    if is_in {
+                        return Err(Trouble::Garbled("STARTTLS"));
+                    }
+                    imap = Imap::secured(self.upgraded(imap.start_tls().await?).await?);
+                }
+                if !is_in {
+                    imap.log_in(&self.login).await?;
+                }
+                Ok(Session::Imap(imap))
+            }
+            Protocol::Pop => {
+                let mut pop = Pop::greeted(wire).await?;
+                if self.tls == Tls::Start {
+                    pop = Pop::secured(self.upgraded(pop.start_tls().await?).await?);
+                }
+                pop.log_in(&self.login).await?;
+                Ok(Session::Pop(pop))
+            }
+        }
+    }
+
+    async fn upgraded(&self, wire: Wire) -> Result<Wire, Trouble> {
+        let (stream, meter) = wire.into_stream()?;
+        meter.grant(HELLO_BYTES);
+        Ok(Wire::new(self.secured(stream).await?, meter))
+    }
+
+    async fn secured(&self, stream: Box<dyn Duplex>) -> Result<Box<dyn Duplex>, Trouble> {
+        let host = self.host.trim_matches(['[', ']']).to_owned();
+        let name = ServerName::try_from(host).map_err(io::Error::other)?;
+        timed(TLS_TIME, async {
+            let stream = self.connector.connect(name, stream).await?;
+            Ok(Box::new(stream) as Box<dyn Duplex>)
+        })
+        .await
+    }
+}
+
+fn login(connection: &Connection) -> Result<Login, EffectError> {
+    let user = connection.required(&["user", "username"])?;
+    let proof = match connection.text(&["password"]) {
+        Some(password) => Proof::Password(password.into()),
+        None => match connection.text(TOKEN) {
+            Some(token) => Proof::Token(token.into()),
+            None => return Err(connection.unfit("it has no field `password`")),
+        },
+    };
+    let (Proof::Password(secret) | Proof::Token(secret)) = &proof;
+    // They are written into lines.
+    if [user.as_str(), secret.as_str()]
+        .iter()
+        .any(|text| text.contains(['\r', '\n', '\0']))
+    {
+        return Err(connection.unfit("its user or password contains a line break"));
+    }
+    Ok(Login { user, proof })
+}
+
+/// The error of a server with this name.
+pub(super) fn failed(name: &str, trouble: Trouble) -> EffectError {
+    let code = match trouble {
+        Trouble::Late(_) => EffectCode::Timeout,
+        Trouble::Large(_) => EffectCode::OutputLimit,
+        _ => EffectCode::MailFailed,
+    };
+    EffectError::new(code, format!("{name} {trouble}."))
+}

@@ -1,0 +1,156 @@
+//! An IMAP server that the tests play, well or badly.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How it behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A line that does not end.
+    Endless,
+    /// A message of four gigabytes.
+    Huge,
+    /// A number of no number's length.
+    Unheard,
+    /// Answers to somebody else.
+    Tag,
+    /// Lists within lists.
+    Deep,
+    /// One answer after the other.
+    Many,
+    /// It goes away while it is asked.
+    Gone,
+    /// It refuses, and says the password.
+    Refusing,
+    /// As it should be. Its mailbox has been made anew so many times.
+    Well(u32),
+}
+
+/// A message: its text's number, and when it came.
+type Message = (u32, &'static str);
+
+const BEFORE: &[Message] = &[
+    (1, "20-Nov-2026 09:00:00 +0000"),
+    (2, "21-Nov-2026 08:59:00 +0000"),
+];
+/// The same mailbox with numbers that were given anew: one of its messages has been there for long, unread by us, and one is new.
+const AFTER: &[Message] = &[
+    (3, " 1-Jan-2026 09:00:00 +0000"),
+    (1, "20-Nov-2026 09:00:00 +0000"),
+    (2, "21-Nov-2026 08:59:00 +0000"),
+    (4, "21-Nov-2026 23:00:00 +0000"),
+];
+
+fn messages(mode: Mode) -> &'static [Message] {
+    match mode {
+        Mode::Well(anew) if anew > 0 => AFTER,
+        _ => BEFORE,
+    }
+}
+
+fn text(number: u32) -> String {
+    format!(
+        "From: ann@example.org\r\nSubject: {number}\r\nMessage-ID: <{number}@example.org>\r\n\r\nHello\r\n"
+    )
+}
+
+/// Listens, and tells its port, and how often somebody has come.
+pub async fn listen(mode: Arc<Mutex<Mode>>) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let visits = Arc::new(AtomicUsize::new(0));
+    let counted = visits.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mode = *mode.lock().unwrap();
+            tokio::spawn(async move {
+                // Whoever is answered badly goes away.
+                let _ = talk(BufReader::new(stream), mode).await;
+            });
+        }
+    });
+    (port, visits)
+}
+
+async fn talk(mut stream: BufReader<TcpStream>, mode: Mode) -> std::io::Result<()> {
+    stream.write_all(b"* OK ready\r\n").await?;
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        let (tag, command) = line.trim_end().split_once(' ').unwrap();
+        let Some(answer) = answer(mode, tag, command) else {
+            return Ok(());
+        };
+        stream.write_all(answer.as_bytes()).await?;
+    }
+}
+
+fn answer(mode: Mode, tag: &str, command: &str) -> Option<String> {
+    let messages = messages(mode);
+    let mut said = String::new();
+    if command.starts_with("CAPABILITY") {
+        said.push_str("* CAPABILITY IMAP4rev1\r\n");
+    } else if command.starts_with("LOGIN") && mode == Mode::Refusing {
+        return Some(format!("{tag} NO [AUTHENTICATIONFAILED] not with {command}\r\n"));
+    } else if command.starts_with("EXAMINE") {
+        let validity = match mode {
+            Mode::Well(anew) => 7 + anew,
+            _ => 7,
+        };
+        let next = messages.len() + 1;
+        said = format!("* OK [UIDVALIDITY {validity}] valid\r\n* OK [UIDNEXT {next}] next\r\n");
+    } else if command.starts_with("UID SEARCH") {
+        match mode {
+            Mode::Endless => return Some(format!("* SEARCH{}", " 1".repeat(2 << 20))),
+            Mode::Many => return Some("* 1 EXISTS\r\n".repeat(1 << 18)),
+            Mode::Gone => return None,
+            Mode::Tag => return Some("other OK done\r\n".to_owned()),
+            _ => {}
+        }
+        said.push_str("* SEARCH");
+        let from = command
+            .split(['D', ':', ' '])
+            .rev()
+            .find_map(|word| word.parse().ok());
+        let from = if command.contains("SINCE") {
+            1
+        } else {
+            from.unwrap_or(1)
+        };
+        for uid in from..=messages.len() {
+            let _ = write!(said, " {uid}");
+        }
+        said.push_str("\r\n");
+    } else if command.contains("RFC822.SIZE") {
+        if mode == Mode::Deep {
+            return Some(format!("* 1 FETCH (FLAGS {}\r\n", "(".repeat(100_000)));
+        }
+        if mode == Mode::Unheard {
+            return Some(format!("* 1 FETCH (UID 1 X {{{}}}\r\n", "9".repeat(1_000)));
+        }
+        for (uid, (number, came)) in (1..).zip(messages) {
+            let size = text(*number).len();
+            let _ = write!(
+                said,
+                "* {uid} FETCH (FLAGS (\\Seen ($X)) UID {uid} RFC822.SIZE {size} INTERNALDATE \"{came}\")\r\n"
+            );
+        }
+    } else if command.contains("BODY.PEEK[]") {
+        if mode == Mode::Huge {
+            return Some("* 1 FETCH (UID 1 BODY[] {4294967296}\r\n".to_owned());
+        }
+        let uid: usize = command.split(' ').nth(2).unwrap().parse().unwrap();
+        let text = text(messages[uid - 1].0);
+        said = format!(
+            "* {uid} FETCH (UID {uid} BODY[] {{{}}}\r\n{text})\r\n",
+            text.len()
+        );
+    }
+    Some(format!("{said}{tag} OK done\r\n"))
+}
