@@ -80,7 +80,9 @@ fn graph(address: &str) -> Value {
     let node = |id: &str, kind: &str, parameters: Value| json!({"id": id, "type": kind, "data": {"parameters": parameters}});
     let asks = |id: &str| {
         let url = format!("http://{address}/{id}");
-        node(id, "HttpRequest", json!({"url": url, "bodyOnly": true}))
+        // What came before a request that changes something is stored before it is sent.
+        let parameters = json!({"method": "POST", "url": url, "bodyOnly": true});
+        node(id, "HttpRequest", parameters)
     };
     let sent = "{{ [$nodes.first.sent, $nodes.second.sent, $nodes.third.sent] }}";
     let nodes = [
