@@ -167,34 +167,19 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
 
     /// Places a composite's inner nodes and what is around them; gives where its edges end and begin.
     fn composite(&mut self, inner: &'c Level<'a>, placed: Placed<'c, 'a>) -> (usize, usize) {
-        let Placed {
-            id,
-            spot,
-            instance,
-            local,
-            timeout_ms,
-            ..
-        } = placed;
+        let (id, spot) = (&placed.id, placed.spot);
         let is_block = is_executed_as_a_whole(spot);
-        let part = |id, part| Placed {
-            id,
-            spot,
-            part,
-            instance,
-            local,
-            timeout_ms: 0,
-        };
-        let block = is_block.then(|| self.push(part(id.clone(), Part::Block(0..0))));
+        let block = is_block.then(|| self.push(placed.part_of(id.clone(), Part::Block(0..0))));
         let inputs = match is_block {
             true => vec!["in".to_owned()],
             false => spot.inputs.iter().map(|socket| socket.name.to_owned()).collect(),
         };
-        let inside = self.place(inner, &format!("{id}/"), Some(&inputs), timeout_ms);
+        let inside = self.place(inner, &format!("{id}/"), Some(&inputs), placed.timeout_ms);
         let rim_id = match is_block {
             true => format!("{id}/{RIM}"),
-            false => id,
+            false => id.clone(),
         };
-        let rim = self.push(part(rim_id, Part::Rim));
+        let rim = self.push(placed.part_of(rim_id, Part::Rim));
         self.inlined.instances[inside].outer = Some(Outer { block, rim });
         if let Some(block) = block {
             self.inlined.nodes[block].part = Part::Block(block + 1..rim + 1);
@@ -205,27 +190,16 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
 
     /// Places the parts of an operation of two requests; gives where its edges end and begin.
     fn operation(&mut self, placed: Placed<'c, 'a>) -> (usize, usize) {
-        let Placed {
-            id,
-            spot,
-            instance,
-            local,
+        let (id, timeout_ms) = (&placed.id, placed.timeout_ms);
+        let request = |id, part| Placed {
             timeout_ms,
-            ..
-        } = placed;
-        let part = |id, part, timeout_ms| Placed {
-            id,
-            spot,
-            part,
-            instance,
-            local,
-            timeout_ms,
+            ..placed.part_of(id, part)
         };
-        let block = self.push(part(id.clone(), Part::Block(0..0), 0));
-        let given = self.push(part(format!("{id}/$given"), Part::Given, 0));
-        self.push(part(format!("{id}/{FINDS}"), Part::Find(given), timeout_ms));
-        self.push(part(format!("{id}/{REQUESTS}"), Part::Request(given), timeout_ms));
-        let rim = self.push(part(format!("{id}/{RIM}"), Part::Rim, 0));
+        let block = self.push(placed.part_of(id.clone(), Part::Block(0..0)));
+        let given = self.push(placed.part_of(format!("{id}/$given"), Part::Given));
+        self.push(request(format!("{id}/{FINDS}"), Part::Find(given)));
+        self.push(request(format!("{id}/{REQUESTS}"), Part::Request(given)));
+        let rim = self.push(placed.part_of(format!("{id}/{RIM}"), Part::Rim));
         self.inlined.nodes[block].part = Part::Block(given..rim + 1);
         (block, block)
     }
@@ -355,7 +329,19 @@ impl Inlined<'_, '_> {
     }
 }
 
-impl Placed<'_, '_> {
+impl<'c, 'a> Placed<'c, 'a> {
+    /// A part of the drawn node, without a time of its own.
+    fn part_of(&self, id: String, part: Part) -> Placed<'c, 'a> {
+        Placed {
+            id,
+            spot: self.spot,
+            part,
+            instance: self.instance,
+            local: self.local,
+            timeout_ms: 0,
+        }
+    }
+
     /// The ports between a loop or a block and its body.
     pub fn body_ports(&self) -> Option<BodyPorts> {
         match &self.part {

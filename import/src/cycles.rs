@@ -2,6 +2,7 @@
 //! close them are cut.
 
 use crate::kinds::is_trigger;
+use crate::reach::reached;
 use crate::workflow::{Edge, Workflow};
 
 /// What is to be done with an edge.
@@ -93,21 +94,8 @@ fn fated<'w>(workflow: &'w Workflow, fates: &[Fate], fate: Fate) -> impl Iterato
 
 /// What is reached from a node, itself included, without going back.
 fn after(workflow: &Workflow, fates: &[Fate], head: usize) -> Vec<bool> {
-    let mut next = vec![Vec::new(); workflow.nodes.len()];
-    for edge in fated(workflow, fates, Fate::Keep) {
-        if let Some(list) = next.get_mut(edge.source) {
-            list.push(edge.target);
-        }
-    }
-    let mut reached = vec![false; workflow.nodes.len()];
-    let mut open = vec![head];
-    while let Some(node) = open.pop() {
-        if let Some(known) = reached.get_mut(node).filter(|known| !**known) {
-            *known = true;
-            open.extend(next.get(node).into_iter().flatten());
-        }
-    }
-    reached
+    let edges = fated(workflow, fates, Fate::Keep).map(|edge| (edge.source, edge.target));
+    reached(workflow.nodes.len(), edges, head)
 }
 
 /// Whether a Loop can repeat what is after a node: nothing else enters it, and nothing leaves it for a loop around.

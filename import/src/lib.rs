@@ -20,6 +20,7 @@ mod operations;
 mod parameters;
 mod pins;
 mod place;
+mod reach;
 mod read;
 mod readers;
 mod remark;

@@ -3,11 +3,11 @@
 //! by npm the first time, executes them.
 
 use super::harness::{Place, root};
-use super::needs;
+use super::{needs, npm};
 use serde_json::{Value, json};
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// A workflow with a few nodes between "Start" and "End".
@@ -270,7 +270,7 @@ fn expressions_have_the_values_that_n8n_gives_with_all_fields_and_with_missing_o
 
 /// What n8n answers to workflows, each with the items of its start. None where it can't be had: then the test is skipped.
 fn ask(asked: Vec<Value>) -> Option<Vec<Value>> {
-    let dir = needs::or_skip("n8n", install())?;
+    let dir = needs::or_skip("n8n", npm::install("cli/n8n", "oracle.mjs"))?;
     let mut node = Command::new("node")
         .arg("oracle.mjs")
         .current_dir(dir)
@@ -287,32 +287,4 @@ fn ask(asked: Vec<Value>) -> Option<Vec<Value>> {
     let ended = node.wait_with_output().unwrap();
     assert!(ended.status.success());
     Some(serde_json::from_slice(&ended.stdout).unwrap())
-}
-
-/// Where n8n is installed.
-fn install() -> Result<PathBuf, String> {
-    let source = root().join("tests/cli/n8n");
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("n8n");
-    fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
-    // Tests may be processes of their own: one of them installs.
-    let lock = File::create(dir.join("lock")).map_err(|error| error.to_string())?;
-    lock.lock().map_err(|error| error.to_string())?;
-    let wanted = fs::read(source.join("package-lock.json")).map_err(|error| error.to_string())?;
-    for name in ["package.json", "package-lock.json", "oracle.mjs"] {
-        fs::copy(source.join(name), dir.join(name)).map_err(|error| format!("{name}: {error}"))?;
-    }
-    let mark = dir.join("node_modules/installed.json");
-    if fs::read(&mark).unwrap_or_default() == wanted {
-        return Ok(dir);
-    }
-    let output = Command::new("npm")
-        .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-        .current_dir(&dir)
-        .output()
-        .map_err(|error| format!("npm does not start: {error}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    fs::write(mark, wanted).map_err(|error| error.to_string())?;
-    Ok(dir)
 }

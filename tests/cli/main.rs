@@ -21,6 +21,8 @@ mod import_node_red;
 mod import_openapi;
 #[path = "../shared/needs.rs"]
 mod needs;
+#[path = "../shared/npm.rs"]
+mod npm;
 mod operations;
 mod outside;
 mod running;

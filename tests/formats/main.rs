@@ -9,6 +9,8 @@ mod limits;
 mod markdown;
 #[path = "../shared/needs.rs"]
 mod needs;
+#[path = "../shared/npm.rs"]
+mod npm;
 mod oracle;
 mod regex;
 mod sandbox;

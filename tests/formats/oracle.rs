@@ -1,16 +1,14 @@
 //! Well-known libraries on Node.js: installed by npm the first time, asked in a process of `node`.
 
-use crate::needs;
+use crate::{needs, npm};
 use serde_json::Value;
-use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What `oracle.mjs` answers to the cases of a kind. `None` where it can't be had: then the test
 /// is skipped.
 pub fn ask(kind: &str, cases: &[Value]) -> Option<Vec<Value>> {
-    let dir = needs::or_skip("what to compare with", install())?;
+    let dir = needs::or_skip("what to compare with", npm::install("formats", "oracle.mjs"))?;
     let mut node = Command::new("node")
         .args(["oracle.mjs", kind])
         .current_dir(dir)
@@ -59,37 +57,4 @@ pub fn is_error(answer: &Value) -> bool {
     answer
         .as_object()
         .is_some_and(|it| it.len() == 1 && it.contains_key("error"))
-}
-
-fn install() -> Result<PathBuf, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/formats");
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("formats");
-    fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
-    // Tests may be processes of their own: one of them installs.
-    let lock = File::create(dir.join("lock")).map_err(|error| error.to_string())?;
-    lock.lock().map_err(|error| error.to_string())?;
-    let file = |name: &str| fs::read(source.join(name)).map_err(|error| format!("{name}: {error}"));
-    let wanted = file("package-lock.json")?;
-    for name in ["package.json", "oracle.mjs"] {
-        let (path, text) = (dir.join(name), file(name)?);
-        // Another test may be reading it, and would find half of it.
-        if fs::read(&path).unwrap_or_default() != text {
-            fs::write(path, text).map_err(|error| format!("{name}: {error}"))?;
-        }
-    }
-    let installed = fs::read(dir.join("node_modules/installed.json")).unwrap_or_default();
-    if installed == wanted {
-        return Ok(dir);
-    }
-    fs::write(dir.join("package-lock.json"), &wanted).map_err(|error| error.to_string())?;
-    let output = Command::new("npm")
-        .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-        .current_dir(&dir)
-        .output()
-        .map_err(|error| format!("npm does not start: {error}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    fs::write(dir.join("node_modules/installed.json"), wanted).map_err(|error| error.to_string())?;
-    Ok(dir)
 }

@@ -40,6 +40,8 @@ mod moto;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod nodes;
+#[path = "../shared/npm.rs"]
+mod npm;
 mod operation;
 mod patterns;
 mod people;

@@ -372,24 +372,12 @@ async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waitin
     let mut turns = Turns::new(GROUP_MAX);
     let mut beside = Beside::default();
     loop {
+        let has_some = !group.is_empty() || turns.has_small() || turns.may_store_large();
+        if !has_some && !beside.more(&mut waiting, &mut group, GROUP_MAX).await {
+            return;
+        }
         if beside.has_ended() {
             turns.large_is_stored();
-        }
-        if group.is_empty() && !turns.has_small() && !turns.may_store_large() {
-            tokio::select! {
-                count = waiting.recv_many(&mut group, GROUP_MAX) => if count == 0 {
-                    if !beside.is_under_way() {
-                        return;
-                    }
-                    beside.ended().await;
-                    turns.large_is_stored();
-                    continue;
-                },
-                () = beside.ended() => {
-                    turns.large_is_stored();
-                    continue;
-                }
-            }
         }
         while let Ok(next) = waiting.try_recv() {
             group.push(next);

@@ -1,5 +1,6 @@
 //! One task beside another: what is large is stored in it, while whoever has begun it goes on with what is small.
 
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// At most one task at a time.
@@ -24,13 +25,31 @@ impl Beside {
         has_ended
     }
 
-    /// Waits until the task has ended; for ever if there is none.
+    /// Waits until the task has ended, of which `has_ended` tells then; for ever if there is none.
     pub async fn ended(&mut self) {
         match &mut self.0 {
             // A panic of it was told.
             Some(task) => drop(task.await),
             None => std::future::pending().await,
         }
-        self.0 = None;
+    }
+
+    /// Waits until there is more to store, or the task has ended. `false`: whoever hands over has gone, and no task is under way.
+    pub async fn more<T>(
+        &mut self,
+        waiting: &mut mpsc::UnboundedReceiver<T>,
+        group: &mut Vec<T>,
+        most: usize,
+    ) -> bool {
+        tokio::select! {
+            count = waiting.recv_many(group, most) => if count == 0 {
+                if !self.is_under_way() {
+                    return false;
+                }
+                self.ended().await;
+            },
+            () = self.ended() => {}
+        }
+        true
     }
 }

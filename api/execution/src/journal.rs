@@ -97,24 +97,12 @@ async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
     let mut turns = Turns::new(GROUP_MAX);
     let mut beside = Beside::default();
     loop {
+        let has_some = turns.has_small() || turns.may_store_large();
+        if !has_some && !beside.more(&mut batches, &mut group, GROUP_MAX).await {
+            return;
+        }
         if beside.has_ended() {
             turns.large_is_stored();
-        }
-        if !turns.has_small() && !turns.may_store_large() {
-            tokio::select! {
-                count = batches.recv_many(&mut group, GROUP_MAX) => if count == 0 {
-                    if !beside.is_under_way() {
-                        return;
-                    }
-                    beside.ended().await;
-                    turns.large_is_stored();
-                    continue;
-                },
-                () = beside.ended() => {
-                    turns.large_is_stored();
-                    continue;
-                }
-            }
         }
         while let Ok(next) = batches.try_recv() {
             group.push(next);

@@ -15,6 +15,9 @@ const REST_MIN: Duration = Duration::from_secs(30);
 const REST_MAX: Duration = Duration::from_secs(60 * 60);
 const REST_TOLD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Characters of a failure's message that are kept.
+const MESSAGE_CHARS_MAX: usize = 1_000;
+
 /// Why a request was not sent, or did not do what it was to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
@@ -49,6 +52,22 @@ impl From<EffectError> for Failure {
             rest: None,
         }
     }
+}
+
+impl Failure {
+    /// Counts it, unless it is ours. How long what has failed rests.
+    pub fn counted(&self, failures: &mut i64) -> Duration {
+        if self.is_ours {
+            return rest_after(1, self.rest);
+        }
+        *failures = failures.saturating_add(1);
+        rest_after(*failures, self.rest)
+    }
+}
+
+/// What is kept of a message.
+pub(crate) fn shown(message: &str) -> String {
+    message.chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
 /// What is sent, and for whom.
@@ -97,7 +116,7 @@ pub(crate) fn told_rest(result: &Value) -> Option<Duration> {
 }
 
 /// How long it rests after so many failures: twice as long each time, and never exactly as long as others that failed with it.
-pub(crate) fn rest_after(failures: i64, told: Option<Duration>) -> Duration {
+fn rest_after(failures: i64, told: Option<Duration>) -> Duration {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
     let rest = REST_MIN.saturating_mul(1 << doublings).min(REST_MAX);
     let rest = rest.mul_f64(entropy::random_in(0.75..1.25));

@@ -3,7 +3,7 @@
 //! stops, no thing is lost, and none has two runs.
 
 pub(crate) mod claim;
-pub(crate) mod failure;
+mod failure;
 mod picked;
 
 use crate::acceptor::Accepted;

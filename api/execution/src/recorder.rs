@@ -248,15 +248,11 @@ impl Recording {
                         }
                         None if beside.is_under_way() => {
                             beside.ended().await;
-                            turns.large_is_stored();
                             continue;
                         }
                         None => return,
                     },
-                    () = beside.ended() => {
-                        turns.large_is_stored();
-                        continue;
-                    }
+                    () = beside.ended() => continue,
                 }
             }
             while flush.is_none() && turns.len() + group.len() < WAITING_MAX {

@@ -6,7 +6,7 @@ mod service;
 mod told;
 
 use crate::executions::Executions;
-use crate::outside::{Failure, rest_after};
+use crate::outside::{Failure, shown};
 use crate::queue::Share;
 use heddle_model::clock::Timestamp;
 use heddle_model::entropy;
@@ -37,8 +37,6 @@ const CHECK: Duration = Duration::from_secs(24 * 60 * 60);
 const BEFORE_LONG: Duration = Duration::from_secs(60);
 /// Failures after which a service is left to find out by itself that nobody is there any more.
 const FORGET_TRIES: i64 = 10;
-/// Characters of a failure's message that are kept.
-const MESSAGE_CHARS_MAX: usize = 1_000;
 
 /// Is told of patterns to whose webhooks a service has given another secret, by whoever keeps secrets in memory.
 pub type OnSecret = Arc<dyn Fn(PatternId) + Send + Sync>;
@@ -248,21 +246,10 @@ impl Turn {
     }
 
     fn failed(&self, mut state: SubscriptionState, failure: Failure) -> Ended {
-        let Failure {
-            code,
-            message,
-            is_ours,
-            rest,
-        } = failure;
+        let rest = failure.counted(&mut state.failures);
+        let Failure { code, message, .. } = failure;
         let row = &self.row;
         tracing::info!(deployment = %row.deployment_id, node = row.node_id, code, "A service could not be told of a webhook");
-        let rest = match is_ours {
-            true => rest_after(1, rest),
-            false => {
-                state.failures = state.failures.saturating_add(1);
-                rest_after(state.failures, rest)
-            }
-        };
         if !row.is_wanted && state.failures >= FORGET_TRIES {
             tracing::warn!(
                 deployment = %row.deployment_id,
@@ -273,7 +260,7 @@ impl Turn {
             return Ended::Forgotten;
         }
         state.error_code = Some(code);
-        state.error = Some(message.chars().take(MESSAGE_CHARS_MAX).collect());
+        state.error = Some(shown(&message));
         state.due_at = Some(self.now().plus(rest).millis());
         Ended::Stands(state)
     }

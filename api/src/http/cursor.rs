@@ -2,10 +2,34 @@
 //! before have cursors as well, for those who ask with `cursor=`.
 
 use crate::http::error::ApiError;
+use crate::http::extract::{self, given};
 use heddle_model::clock::Timestamp;
 use heddle_store::Start;
+use serde::Deserialize;
 use std::fmt::Display;
 use std::str::FromStr;
+
+/// Where a page begins of a list that programs read, which has long pages.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct LongPage {
+    /// The `nextCursor` of the page before.
+    #[param(max_length = 100)]
+    cursor: Option<String>,
+    /// How many a page has, at most 1,000.
+    #[param(minimum = 1, default = 100)]
+    #[serde(default, deserialize_with = "given")]
+    limit: Option<i64>,
+}
+
+impl LongPage {
+    /// The id after which it begins, and how many it has.
+    pub fn bounds<K: FromStr>(&self) -> Result<(Option<K>, i64), ApiError> {
+        let limit = extract::limit(self.limit, 100, 1_000)?;
+        let after = after(self.cursor.as_deref(), |cursor| cursor.parse().ok())?;
+        Ok((after, limit))
+    }
+}
 
 /// After which element a page begins, by the query's cursor: a missing or empty one stands for the beginning.
 pub fn after<K>(cursor: Option<&str>, read: impl FnOnce(&str) -> Option<K>) -> Result<Option<K>, ApiError> {

@@ -1,8 +1,8 @@
 //! When deployments run by the clock: their schedules, other times for them, and the times of an expression that is being
 //! written.
 
-use super::cursor;
-use super::extract::{self, Caller, Json, Path, Query, given, text};
+use super::cursor::{self, LongPage};
+use super::extract::{Caller, Json, Path, Query, given, text};
 use super::reply::{CursorMeta, Deleted, Enveloped, Listed};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -384,22 +384,9 @@ impl From<SetRow> for SetSchedule {
     }
 }
 
-/// Where a page of deployments begins.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-struct SetQuery {
-    /// The `nextCursor` of the page before.
-    #[param(max_length = 100)]
-    cursor: Option<String>,
-    /// Deployments per page, at most 1,000.
-    #[param(minimum = 1, default = 100)]
-    #[serde(default, deserialize_with = "given")]
-    limit: Option<i64>,
-}
-
 /// Lists the deployments in the active workspace that run by the clock, the oldest first, with what was set for each.
 #[utoipa::path(
-    get, path = "/api/schedules/set", tag = "Deployments", security(("bearer" = [])), params(SetQuery),
+    get, path = "/api/schedules/set", tag = "Deployments", security(("bearer" = [])), params(LongPage),
     responses(
         (status = 200, description = "A page", body = Listed<SetSchedule, CursorMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -409,12 +396,9 @@ struct SetQuery {
 async fn list_set_schedules(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<SetQuery>,
+    Query(query): Query<LongPage>,
 ) -> Result<Listed<SetSchedule, CursorMeta>, ApiError> {
-    let limit = extract::limit(query.limit, 100, 1_000)?;
-    let after = cursor::after(query.cursor.as_deref(), |cursor| {
-        cursor.parse::<DeploymentId>().ok()
-    })?;
+    let (after, limit) = query.bounds::<DeploymentId>()?;
     let mut reader = app.store.reader().await?;
     // One more tells whether there is a next page.
     let mut page = schedules::set_of(&mut reader.db(), &caller.scope, after, limit + 1).await?;

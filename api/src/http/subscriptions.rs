@@ -1,7 +1,7 @@
 //! How services fare that deployed triggers have told of their webhooks.
 
-use super::cursor;
-use super::extract::{self, Caller, Path, Query, given};
+use super::cursor::{self, LongPage};
+use super::extract::{Caller, Path, Query};
 use super::reply::{CursorMeta, Enveloped, Listed};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -11,7 +11,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EndpointId};
 use heddle_store::deployments;
 use heddle_store::subscriptions::{self, ShownSubscription};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -118,22 +118,9 @@ async fn subscriptions_of_deployment(
     Ok(Enveloped::new(rows.into_iter().map(Subscription::from).collect()))
 }
 
-/// Where a page of subscriptions begins.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-struct SubscriptionQuery {
-    /// The `nextCursor` of the page before.
-    #[param(max_length = 100)]
-    cursor: Option<String>,
-    /// Subscriptions per page, at most 1,000.
-    #[param(minimum = 1, default = 100)]
-    #[serde(default, deserialize_with = "given")]
-    limit: Option<i64>,
-}
-
 /// Lists the services that the triggers of all deployments in the active workspace have told of their webhooks.
 #[utoipa::path(
-    get, path = "/api/subscriptions", tag = "Webhooks", security(("bearer" = [])), params(SubscriptionQuery),
+    get, path = "/api/subscriptions", tag = "Webhooks", security(("bearer" = [])), params(LongPage),
     responses(
         (status = 200, description = "A page", body = Listed<Subscription, CursorMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -143,12 +130,9 @@ struct SubscriptionQuery {
 async fn list_subscriptions(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<SubscriptionQuery>,
+    Query(query): Query<LongPage>,
 ) -> Result<Listed<Subscription, CursorMeta>, ApiError> {
-    let limit = extract::limit(query.limit, 100, 1_000)?;
-    let after = cursor::after(query.cursor.as_deref(), |cursor| {
-        cursor.parse::<EndpointId>().ok()
-    })?;
+    let (after, limit) = query.bounds::<EndpointId>()?;
     let mut reader = app.store.reader().await?;
     // One more tells whether there is a next page.
     let mut page = subscriptions::list(&mut reader.db(), &caller.scope, after, limit + 1).await?;

@@ -1,8 +1,8 @@
 //! Tests of patterns: cases that are kept, run and compared.
 
-use super::cursor;
+use super::cursor::{self, LongPage};
 use super::drawn::{CompleteGraph, NodeDefinition};
-use super::extract::{self, Caller, CodeJson, Json, Path, Query, given, text};
+use super::extract::{self, Caller, CodeJson, Json, Path, Query, text};
 use super::reply::{CursorMeta, Listed};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -93,22 +93,9 @@ struct WorkspaceTest {
     test: ListedTest,
 }
 
-/// Where a page of tests begins.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-struct TestsQuery {
-    /// The `nextCursor` of the page before.
-    #[param(max_length = 100)]
-    cursor: Option<String>,
-    /// Tests per page, at most 1,000.
-    #[param(minimum = 1, default = 100)]
-    #[serde(default, deserialize_with = "given")]
-    limit: Option<i64>,
-}
-
 /// Lists the tests of all patterns of the active workspace, the oldest first, without their cases.
 #[utoipa::path(
-    get, path = "/api/tests", tag = "Tests", security(("bearer" = [])), params(TestsQuery),
+    get, path = "/api/tests", tag = "Tests", security(("bearer" = [])), params(LongPage),
     responses(
         (status = 200, description = "A page", body = Listed<WorkspaceTest, CursorMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -118,10 +105,9 @@ struct TestsQuery {
 async fn list_workspace_tests(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<TestsQuery>,
+    Query(query): Query<LongPage>,
 ) -> Result<Listed<WorkspaceTest, CursorMeta>, ApiError> {
-    let limit = extract::limit(query.limit, 100, 1_000)?;
-    let after = cursor::after(query.cursor.as_deref(), |cursor| cursor.parse::<TestId>().ok())?;
+    let (after, limit) = query.bounds::<TestId>()?;
     let mut reader = app.store.reader().await?;
     // One more tells whether there is a next page.
     let mut page = of_workspace(&mut reader.db(), &caller.scope, after, limit + 1).await?;

@@ -4,7 +4,7 @@
 
 use super::notices::{self, Notice};
 use super::secrets::text;
-use super::{Db, StoreError, rights, sql, subscriptions};
+use super::{Db, Sql, StoreError, rights, sql, subscriptions};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
@@ -454,18 +454,26 @@ pub async fn set_secret(
     endpoint: &EndpointRow,
     secret: &str,
 ) -> Result<(), VaultError> {
-    let name = row_name(endpoint.id);
-    let sealed = vault
-        .seal(db, endpoint.workspace_id, &name, secret.as_bytes())
-        .await?;
-    let update = sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ? and ")
-        .bind(sealed.data_key)
-        .bind(sealed.bytes)
-        .bind(endpoint.id);
+    let update = with_secret(db, vault, endpoint, secret).await?.push(" and ");
     db.execute(rights::pattern(update, editor, endpoint.pattern_id))
         .await?;
     subscriptions::make_again(db, endpoint.id).await?;
     Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
+}
+
+/// Gives an endpoint another secret, if nothing is added about whose it is.
+async fn with_secret(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    endpoint: &EndpointRow,
+    secret: &str,
+) -> Result<Sql, VaultError> {
+    let name = row_name(endpoint.id);
+    let sealed = vault
+        .seal(db, endpoint.workspace_id, &name, secret.as_bytes())
+        .await?;
+    let update = sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ?");
+    Ok(update.bind(sealed.data_key).bind(sealed.bytes).bind(endpoint.id))
 }
 
 /// The endpoint with this id, for whoever tells services of it.
@@ -484,14 +492,7 @@ pub async fn set_secret_for_system(
     endpoint: &EndpointRow,
     secret: &str,
 ) -> Result<(), VaultError> {
-    let name = row_name(endpoint.id);
-    let sealed = vault
-        .seal(db, endpoint.workspace_id, &name, secret.as_bytes())
-        .await?;
-    let update = sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ?")
-        .bind(sealed.data_key)
-        .bind(sealed.bytes)
-        .bind(endpoint.id);
+    let update = with_secret(db, vault, endpoint, secret).await?;
     db.execute(update).await?;
     Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
 }

@@ -18429,7 +18429,7 @@ export interface operations {
             query?: {
                 /** @description The `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description Deployments per page, at most 1,000. */
+                /** @description How many a page has, at most 1,000. */
                 limit?: number;
             };
             header?: never;
@@ -19006,7 +19006,7 @@ export interface operations {
             query?: {
                 /** @description The `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description Subscriptions per page, at most 1,000. */
+                /** @description How many a page has, at most 1,000. */
                 limit?: number;
             };
             header?: never;
@@ -19051,7 +19051,7 @@ export interface operations {
             query?: {
                 /** @description The `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description Tests per page, at most 1,000. */
+                /** @description How many a page has, at most 1,000. */
                 limit?: number;
             };
             header?: never;

@@ -1,6 +1,7 @@
 //! Calls of links: what is called takes the place of the call, as subflows take those of their instances. Knows nodes and wires by
 //! number only.
 
+use crate::reach::reached;
 use std::collections::BTreeMap;
 
 /// From an output of a node to another node.
@@ -40,7 +41,8 @@ pub(crate) fn resolve(
     // What is called may call others, which come first.
     loop {
         let ready = callers.keys().copied().find_map(|target| {
-            let body = graph.reached(target);
+            let lines = graph.wires.iter().map(|(source, _, target)| (*source, *target));
+            let body = reached(graph.origins.len(), lines, target);
             let mut waiting = callers.values().flatten();
             let calls_others = waiting.any(|caller| body.get(*caller) == Some(&true));
             (!calls_others).then_some((target, body))
@@ -73,26 +75,6 @@ struct Graph {
 }
 
 impl Graph {
-    /// Which nodes can be reached from one, itself among them.
-    fn reached(&self, start: usize) -> Vec<bool> {
-        let mut next = vec![Vec::new(); self.origins.len()];
-        for (source, _, target) in &self.wires {
-            if let Some(list) = next.get_mut(*source) {
-                list.push(*target);
-            }
-        }
-        let mut reached = vec![false; self.origins.len()];
-        let mut open = vec![start];
-        while let Some(node) = open.pop() {
-            let Some(known) = reached.get_mut(node).filter(|known| !**known) else {
-                continue;
-            };
-            *known = true;
-            open.extend(next.get(node).into_iter().flatten().copied());
-        }
-        reached
-    }
-
     /// Leads callers to a body and back. The first has the body itself if nothing else enters it, all others have copies.
     fn join(&mut self, (target, body): (usize, &[bool]), callers: &[usize], ends: &[bool]) -> Option<()> {
         let within = |node: usize| body.get(node) == Some(&true);

@@ -3,6 +3,7 @@
 use super::read::{Flow, Node};
 use super::table::{Made, Step, translate};
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind};
+use crate::reach::reached;
 use crate::report::{Item, Level, Report};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -235,8 +236,9 @@ fn catches(flow: &Flow, places: &[Option<Place>], drawn: &mut Drawn) {
     for (index, node) in drawn.nodes.iter().enumerate() {
         parts.entry(node.owner.clone()).or_default().push(index);
     }
+    let wires = flow.wires.iter().map(|wire| (wire.source, wire.target));
     for (number, node) in catching {
-        let after = following(flow, number);
+        let after = reached(flow.nodes.len(), wires.clone(), number);
         let named = node.fields.get("scope").and_then(Value::as_array);
         let named = named.map(|ids| ids.iter().filter_map(Value::as_str).collect::<HashSet<&str>>());
         let Some(Some(target)) = places.get(number) else {
@@ -273,26 +275,6 @@ fn lead_failures(parts: &[usize], target: &Place, drawn: &mut Drawn) {
             drawn.edges.push(edge(&node.id, Some("error"), &target.first));
         }
     }
-}
-
-/// Which nodes can be reached from one, itself among them.
-fn following(flow: &Flow, start: usize) -> Vec<bool> {
-    let mut next = vec![Vec::new(); flow.nodes.len()];
-    for wire in &flow.wires {
-        if let Some(list) = next.get_mut(wire.source) {
-            list.push(wire.target);
-        }
-    }
-    let mut reached = vec![false; flow.nodes.len()];
-    let mut open = vec![start];
-    while let Some(node) = open.pop() {
-        let Some(known) = reached.get_mut(node).filter(|known| !**known) else {
-            continue;
-        };
-        *known = true;
-        open.extend(next.get(node).into_iter().flatten().copied());
-    }
-    reached
 }
 
 /// Where several edges meet, a Merge makes one list of their messages, which the node takes one by one.

@@ -11,7 +11,7 @@ use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{Example, NodeType, Parameter, Schema};
 use crate::role::Start;
-use node::{event, trigger};
+use node::{MAIL_FILES, event, trigger};
 
 /// Who may send, what, and what becomes of it. Without any of them: a signed POST of JSON.
 const WEBHOOK: &[Parameter] = &[
@@ -386,14 +386,7 @@ pub const TYPES: &[NodeType] = &[
             "The e-mail: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers, attachments}`.",
         )],
         &[
-            Parameter::optional(
-                "files",
-                Schema::Boolean,
-                "Whether attachments are stored as files, and the event refers to them: a value of a file each, with `contentId`. \
-                 Otherwise they are part of the event, in base64.",
-            )
-            .or("false")
-            .literal(),
+            MAIL_FILES,
             Parameter::optional(
                 "alias",
                 Schema::String,

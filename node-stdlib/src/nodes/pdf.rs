@@ -47,23 +47,10 @@ struct Reading {
 
 impl Reading {
     fn proceed(mut self: Box<Self>) -> NodeResult {
-        if let Some(size) = self.source.size().filter(|size| *size > BYTES_MAX) {
-            let message = format!(
-                "The PDF has {size} bytes: at most {} MiB are read.",
-                BYTES_MAX >> 20
-            );
-            return Err(Failure::new(code::FILE_LIMIT, message));
-        }
-        loop {
-            let there = self.bytes.len() as u64;
-            let Some(piece) = self.source.at(there, 1) else {
-                let request = self.source.request(there);
-                return asked(PIECE, request, self);
-            };
-            if piece.is_empty() {
-                break;
-            }
-            self.bytes.extend_from_slice(piece);
+        self.source.within("The PDF", BYTES_MAX)?;
+        if let Some(offset) = self.source.add_to(&mut self.bytes) {
+            let request = self.source.request(offset);
+            return asked(PIECE, request, self);
         }
         let text = read(&self.bytes, self.per_page, self.limit)?;
         Ok(Outcome::Emit(Emission::one(0, Value::Object(text))))

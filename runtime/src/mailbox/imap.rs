@@ -75,14 +75,7 @@ pub(super) struct Imap {
 impl Imap {
     /// Reads the greeting. `true`: the server takes us as logged in.
     pub async fn greeted(wire: Wire) -> Result<(Self, bool), Trouble> {
-        let mut imap = Imap {
-            wire,
-            number: 0,
-            capabilities: BTreeSet::new(),
-            validity: 0,
-            next: None,
-            has_news: false,
-        };
+        let mut imap = Imap::secured(wire);
         imap.wire.grant(ASIDE_BYTES);
         let greeting = timed(ANSWER_TIME, response::read(&mut imap.wire, 0)).await?;
         match response::parse(greeting, "")? {

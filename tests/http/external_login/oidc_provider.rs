@@ -1,15 +1,14 @@
 //! oidc-provider in a process of node, and a person's way through it.
 
 use super::{CLIENT_ID, CLIENT_SECRET, REDIRECT_URI};
+use crate::npm;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A running provider. Dropping it ends it.
@@ -37,7 +36,7 @@ impl OidcProvider {
     /// The same, which sends people back to another address.
     pub async fn returning_to(redirect_uri: &'static str) -> Result<OidcProvider, String> {
         let started = tokio::task::spawn_blocking(move || {
-            let dir = installed()?;
+            let dir = npm::install("http/external_login", "provider.mjs")?;
             let mut process = Command::new("node")
                 .arg("provider.mjs")
                 .args([CLIENT_ID, CLIENT_SECRET, redirect_uri])
@@ -157,30 +156,4 @@ impl OidcProvider {
         }
         panic!("the provider redirects for ever");
     }
-}
-
-/// Where the provider is installed; by npm the first time. Once for all tests: two at a time would remove each other's files.
-fn installed() -> Result<PathBuf, String> {
-    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    INSTALLED.get_or_init(install).clone()
-}
-
-fn install() -> Result<PathBuf, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/http/external_login");
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("external-login");
-    std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
-    for file in ["package.json", "package-lock.json", "provider.mjs"] {
-        std::fs::copy(source.join(file), dir.join(file)).map_err(|error| format!("{file}: {error}"))?;
-    }
-    if !dir.join("node_modules/.package-lock.json").exists() {
-        let output = Command::new("npm")
-            .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-            .current_dir(&dir)
-            .output()
-            .map_err(|error| format!("npm does not start: {error}"))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-    }
-    Ok(dir)
 }

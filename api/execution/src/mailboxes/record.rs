@@ -2,8 +2,7 @@
 
 use crate::deployment::ActiveDeployment;
 use crate::executions::Executions;
-use crate::outside::Failure;
-use crate::polls::failure::shown;
+use crate::outside::{Failure, shown};
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::mailbox::Reached;
 use heddle_model::poll::Seen;

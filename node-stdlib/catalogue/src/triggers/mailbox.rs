@@ -1,6 +1,6 @@
 //! OnMailbox: watches a mailbox on a mail server, and starts a run for each message that comes.
 
-use super::node::{event, trigger};
+use super::node::{MAIL_FILES, event, trigger};
 use crate::content::{ConnectionKind, Content};
 use crate::face::{Face, Group};
 use crate::icon::Icon;
@@ -36,14 +36,7 @@ const PARAMETERS: &[Parameter] = &[
         "The mailbox to which messages are moved, such as `Done`.",
     )
     .literal(),
-    Parameter::optional(
-        "files",
-        Schema::Boolean,
-        "Whether attachments are stored as files, and the event refers to them: a value of a file each, with `contentId`. \
-         Otherwise they are part of the event, in base64.",
-    )
-    .or("false")
-    .literal(),
+    MAIL_FILES,
     Parameter::optional(
         "startFrom",
         Schema::Enum(&["now", "beginning"]),

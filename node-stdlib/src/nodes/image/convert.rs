@@ -14,7 +14,6 @@ use crate::nodes::zip::shared::{PIECE, PIECE_BYTES, asked, sink_request};
 use crate::nodes::zip::source::Source;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use heddle_contract::abi::code;
 use heddle_values::{Object, Value};
 
 /// Bytes of a file.
@@ -188,23 +187,10 @@ struct Loading {
 
 impl Loading {
     fn proceed(mut self: Box<Self>) -> NodeResult {
-        if let Some(size) = self.source.size().filter(|size| *size > BYTES_MAX) {
-            let message = format!(
-                "The picture's file has {size} bytes: at most {} MiB are read.",
-                BYTES_MAX >> 20
-            );
-            return Err(Failure::new(code::FILE_LIMIT, message));
-        }
-        loop {
-            let there = self.bytes.len() as u64;
-            let Some(piece) = self.source.at(there, 1) else {
-                let request = self.source.request(there);
-                return asked(PIECE, request, self);
-            };
-            if piece.is_empty() {
-                break;
-            }
-            self.bytes.extend_from_slice(piece);
+        self.source.within("The picture's file", BYTES_MAX)?;
+        if let Some(offset) = self.source.add_to(&mut self.bytes) {
+            let request = self.source.request(offset);
+            return asked(PIECE, request, self);
         }
         let Loading {
             conversion,

@@ -49,6 +49,7 @@ struct Writer<'a> {
     out: String,
 }
 
+/// What calls itself for each level keeps little on the stack, which is small: all else is in functions of their own.
 impl Writer<'_> {
     fn element(&mut self, name: &Text, value: &Value, depth: usize) -> Result<(), Failure> {
         let tag = name.to_utf8();
@@ -59,10 +60,7 @@ impl Writer<'_> {
         let written = match value {
             Value::Array(_) => return Err(wrong(name, "is an array within an array, which XML can't say")),
             Value::Object(fields) => self.fields(fields, depth)?,
-            other => {
-                let text = other.to_text();
-                self.open_with(&text, name)?
-            }
+            other => self.value(other, name)?,
         };
         match written {
             true => self.out.extend(["</", &tag, ">"]),
@@ -73,23 +71,8 @@ impl Writer<'_> {
 
     /// Attributes, text and elements; whether anything came after the attributes.
     fn fields(&mut self, fields: &Object, depth: usize) -> Result<bool, Failure> {
-        let is_attribute = |name: &Text| self.attribute(name).is_some();
-        let elements: Vec<_> = fields
-            .iter()
-            .filter(|(name, _)| **name != TEXT && !is_attribute(name))
-            .flat_map(|(name, value)| match value {
-                Value::Array(values) => values.iter().map(|value| (name, value)).collect(),
-                value => vec![(name, value)],
-            })
-            .collect();
-        for (name, value) in fields.iter() {
-            if let Some(attribute) = self.attribute(name) {
-                self.write_attribute(name, &attribute, value)?;
-            }
-        }
-        let key = Text::from(TEXT);
-        let text = fields.get_text(&key).map(Value::to_text).unwrap_or_default();
-        let has_text = self.open_with(&text, &key)?;
+        let elements = self.elements(fields);
+        let has_text = self.begin(fields)?;
         if elements.is_empty() {
             return Ok(has_text);
         }
@@ -108,6 +91,41 @@ impl Writer<'_> {
             self.line(depth);
         }
         Ok(true)
+    }
+
+    /// The fields that are elements, those of lists one by one.
+    #[inline(never)]
+    fn elements<'f>(&self, fields: &'f Object) -> Vec<(&'f Text, &'f Value)> {
+        let mut elements = Vec::new();
+        for (name, value) in fields.iter() {
+            if *name == TEXT || self.attribute(name).is_some() {
+                continue;
+            }
+            match value {
+                Value::Array(values) => elements.extend(values.iter().map(|value| (name, value))),
+                value => elements.push((name, value)),
+            }
+        }
+        elements
+    }
+
+    /// Attributes and text; whether there is text.
+    #[inline(never)]
+    fn begin(&mut self, fields: &Object) -> Result<bool, Failure> {
+        for (name, value) in fields.iter() {
+            if let Some(attribute) = self.attribute(name) {
+                self.write_attribute(name, &attribute, value)?;
+            }
+        }
+        let key = Text::from(TEXT);
+        let text = fields.get_text(&key).map(Value::to_text).unwrap_or_default();
+        self.open_with(&text, &key)
+    }
+
+    /// An element of text; whether there is any.
+    #[inline(never)]
+    fn value(&mut self, value: &Value, name: &Text) -> Result<bool, Failure> {
+        self.open_with(&value.to_text(), name)
     }
 
     fn line(&mut self, depth: usize) {
@@ -175,6 +193,8 @@ impl Writer<'_> {
     }
 }
 
+#[cold]
+#[inline(never)]
 fn wrong(name: &Text, what: &str) -> Failure {
     Failure::new(
         code::PARAMETER,

@@ -51,6 +51,32 @@ impl Source {
         (is_all || (rest.len() >= wanted && !rest.is_empty())).then_some(rest)
     }
 
+    /// Adds what is in memory to the first bytes of the file, all of which are wanted. `Some`: where those begin that are missing.
+    pub fn add_to(&self, bytes: &mut Vec<u8>) -> Option<u64> {
+        loop {
+            let there = bytes.len() as u64;
+            let Some(piece) = self.at(there, 1) else {
+                return Some(there);
+            };
+            if piece.is_empty() {
+                return None;
+            }
+            bytes.extend_from_slice(piece);
+        }
+    }
+
+    /// Refuses a file, called `what`, of more bytes than are read whole.
+    pub fn within(&self, what: &str, bytes_max: u64) -> Result<(), Failure> {
+        match self.size {
+            Some(size) if size > bytes_max => {
+                let most = bytes_max >> 20;
+                let message = format!("{what} has {size} bytes: at most {most} MiB are read.");
+                Err(Failure::new(code::FILE_LIMIT, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the host is asked for, so that there is more from an offset on.
     pub fn request(&self, offset: u64) -> Object {
         Object::from_iter([
