@@ -48,13 +48,14 @@ pub enum Attack {
     Flood,
     AtQuotas,
     LiveTails,
+    LargeWebhooks,
     KeyValues,
     WaitingRuns,
 }
 
 impl Attack {
     /// What leaves something behind comes last.
-    pub const ALL: [Attack; 21] = [
+    pub const ALL: [Attack; 22] = [
         Attack::Idle,
         Attack::SlowBodies,
         Attack::Endless,
@@ -74,6 +75,7 @@ impl Attack {
         Attack::Flood,
         Attack::AtQuotas,
         Attack::LiveTails,
+        Attack::LargeWebhooks,
         Attack::KeyValues,
         Attack::WaitingRuns,
     ];
@@ -99,6 +101,7 @@ impl Attack {
             Attack::Flood => "webhook-flood",
             Attack::AtQuotas => "at-its-quotas",
             Attack::LiveTails => "live-tails",
+            Attack::LargeWebhooks => "large-webhooks",
             Attack::KeyValues => "key-values",
             Attack::WaitingRuns => "waiting-runs",
         }
@@ -178,6 +181,13 @@ impl Attack {
                     });
                 }
                 attackers.send(&fixture.cheap.target);
+            }
+            Attack::LargeWebhooks => {
+                let target = Target {
+                    body: large_body,
+                    ..fixture.cheap.target.clone()
+                };
+                attackers.send_on(AT_ONCE, &target);
             }
             Attack::KeyValues => attackers.send(&fixture.keeping),
             Attack::WaitingRuns => attackers.send(&fixture.waiting),
@@ -305,7 +315,12 @@ impl Attackers<'_, '_> {
 
     /// Sends webhooks, one after the other on each connection.
     fn send(&mut self, target: &Target) {
-        for task in 0..RUNS_AT_ONCE as u64 {
+        self.send_on(RUNS_AT_ONCE, target);
+    }
+
+    /// The same on so many connections.
+    fn send_on(&mut self, connections: usize, target: &Target) {
+        for task in 0..connections as u64 {
             let (target, mut number) = (target.clone(), task << 32);
             let mut kept: Option<TcpStream> = None;
             let answers = self.answers.clone();
@@ -329,6 +344,12 @@ impl Attackers<'_, '_> {
             });
         }
     }
+}
+
+/// An event just below the usual limit.
+fn large_body(number: u64) -> String {
+    let lines = r#""a line of text","#.repeat(REQUEST_BYTES / 17);
+    format!(r#"{{"number":{number},"lines":[{lines}""]}}"#)
 }
 
 fn large_graph() -> Value {

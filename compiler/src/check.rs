@@ -17,6 +17,7 @@ mod poll;
 mod rules;
 pub(crate) mod schedule;
 mod single;
+mod together;
 mod types;
 mod webhook;
 

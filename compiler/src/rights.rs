@@ -5,7 +5,7 @@ use crate::check::level::Spot;
 use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
-use heddle_catalogue::{Content, FILES_IN_CODE, NodeType, Schema};
+use heddle_catalogue::{Content, FILES_IN_CODE, NodeType, Schema, VALUES_IN_CODE};
 use heddle_contract::manifest::{Component, Rights};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -111,7 +111,7 @@ impl Collector {
         }
     }
 
-    /// What code asks for: its `fetch` can go anywhere; files are those of the run.
+    /// What code asks for: its `fetch` can go anywhere; files are those of the run, kept values those of the pattern and the workspace.
     fn code(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
         let is_module = |name: &str| {
             node_type
@@ -130,6 +130,9 @@ impl Collector {
                 for kind in FILES_IN_CODE {
                     self.add_effect(kind);
                 }
+            }
+            if code::keeps_values(source) {
+                self.add_effect(VALUES_IN_CODE);
             }
         }
     }

@@ -88,7 +88,7 @@ fn is_deep(source: &str) -> bool {
     // Texts only hide what stands between brackets.
     let written = stretches(source).into_iter().map(|stretch| match stretch {
         Stretch::Code(code) => code.replace("?.", "?"),
-        Stretch::Text(_) => "t".to_owned(),
+        Stretch::Text(_) => "''".to_owned(),
     });
     let code: String = written.collect();
     ITEMS.iter().any(|item| {

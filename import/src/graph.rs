@@ -1,5 +1,6 @@
 //! The whole graph: every node translated, every edge drawn, and what is cut said.
 
+use crate::broken::Broken;
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Step, Translation};
 use crate::deep;
 use crate::edges;
@@ -7,6 +8,7 @@ use crate::kinds::{is_model, is_trigger, takes_list};
 use crate::named;
 use crate::place::Place;
 use crate::remark::remark;
+use crate::repair;
 use crate::report::{ConnectionNeeded, Level, Report};
 use crate::rewrite::Names;
 use crate::scene::Scene;
@@ -18,8 +20,8 @@ use serde_json::{Value, json};
 /// Kinds of nodes of which several expressions can become one, so that what one throws is more than its own value.
 const COMPOSED: &[&str] = &["if", "filter", "switch", "set", "dateTime"];
 
-/// Draws the pattern.
-pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> Drawn {
+/// Draws the pattern. What is broken in n8n is told of the nodes that have it.
+pub(crate) fn draw(workflow: &Workflow, calls: &Calls, broken: &[Broken], report: &mut Report) -> Drawn {
     let mut drawn = Drawn {
         settings: settings(workflow, calls, report),
         kept_as: "n8n",
@@ -60,6 +62,11 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> D
         let scene = scene_of(number, node);
         let part = part_of(&scene, &asks);
         places.push(Some(node_of(&scene, translation, part, &mut drawn, report)));
+    }
+    for one in broken {
+        if let Some(Some(place)) = places.get(one.place) {
+            repair::tell_broken(&mut drawn, &place.last, one, report);
+        }
     }
     edges::draw(workflow, &places, &mut drawn, report);
     meetings(workflow, (&places, &on_lists), &flow, report);

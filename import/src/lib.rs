@@ -3,6 +3,7 @@
 //!
 //! A pure function: no I/O, no clock, no async. Workflows and documents are foreign: everything is bounded, nothing recurses over them.
 
+mod broken;
 mod built;
 mod conditions;
 mod cycles;
@@ -69,6 +70,7 @@ pub struct Importing {
     name: String,
     tests: Vec<Value>,
     drawn: built::Drawn,
+    originals: broken::Originals,
     report: Report,
     rounds: usize,
 }
@@ -79,11 +81,14 @@ impl Importing {
         let mut report = Report::default();
         let inlined = parameters::inlined(workflow);
         let workflow = inlined.as_ref().unwrap_or(workflow);
-        let drawn = graph::draw(workflow, calls, &mut report);
+        let (mended, broken) = broken::undefined(workflow).unzip();
+        let workflow = mended.as_ref().unwrap_or(workflow);
+        let drawn = graph::draw(workflow, calls, &broken.unwrap_or_default(), &mut report);
         Importing {
             name: workflow.name.clone(),
             tests: pins::tests(workflow, &drawn),
             drawn,
+            originals: broken::Originals::of(workflow),
             report,
             rounds: 0,
         }
@@ -97,6 +102,7 @@ impl Importing {
             name: flow.name.clone(),
             tests: Vec::new(),
             drawn,
+            originals: broken::Originals::default(),
             report,
             rounds: 0,
         }
@@ -110,7 +116,8 @@ impl Importing {
     /// Repairs what the compiler has found; whether to look again.
     pub fn repair(&mut self, found: Vec<Finding>) -> bool {
         self.rounds += 1;
-        repair::repair(&mut self.drawn, found, &mut self.report) && self.rounds < ROUNDS_MAX
+        let repaired = repair::repair(&mut self.drawn, found, &self.originals, &mut self.report);
+        repaired && self.rounds < ROUNDS_MAX
     }
 
     /// The result.

@@ -239,9 +239,9 @@ fn found(document: Document<'_>) -> Result<Vec<Operation<'_>>, Refused> {
     };
     if !version.starts_with("3.0") && !version.starts_with("3.1") {
         let message = match version.as_str() {
-            "" => "it is no OpenAPI document: it has no `openapi` with a version".to_owned(),
+            "" => "it is not an OpenAPI document: it has no field `openapi` with a version".to_owned(),
             other => format!(
-                "it is of OpenAPI {}, and those of 3.0 and 3.1 are imported",
+                "it is of OpenAPI {}, but only 3.0 and 3.1 can be imported",
                 other
                     .chars()
                     .filter(|c| !c.is_control())

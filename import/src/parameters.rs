@@ -30,7 +30,9 @@ pub(crate) fn inlined(workflow: &Workflow) -> Option<Workflow> {
 }
 
 fn is_reader(text: &str) -> bool {
-    text.starts_with('=') && (text.contains(".parameter") || text.contains("$parameter"))
+    // Pages of HTML are texts in which braces count without a sign before them.
+    let is_template = text.starts_with('=') || text.contains("{{");
+    is_template && (text.contains(".parameter") || text.contains("$parameter"))
 }
 
 fn reads_some(parameters: &Map<String, Value>) -> bool {
@@ -78,17 +80,24 @@ fn value<'t>(text: &'t str, own: &Node, workflow: &Workflow) -> Option<(String, 
             (node, rest.strip_prefix(".parameter")?)
         }
     };
-    let mut found = None;
+    let mut found: Option<&Value> = None;
     while let Some((name, behind)) = step(rest) {
         let next = match found {
             None => node.parameters.get(name),
-            Some(value) => Value::get(value, name),
+            Some(Value::Array(items)) => name.parse::<usize>().ok().and_then(|at| items.get(at)),
+            Some(value) => value.get(name),
         };
         let Some(next) = next else { break };
         (found, rest) = (Some(next), behind);
     }
+    // Of what is chosen from a list, n8n gives the value.
+    let found = found.map(|found| match found.get("__rl") {
+        Some(Value::Bool(true)) => found.get("value").unwrap_or(found),
+        _ => found,
+    });
     let literal = match found? {
         Value::String(text) if !text.starts_with('=') && text.len() <= BYTES_MAX => quoted(text),
+        Value::String(text) => format!("({})", of_named_nodes(text)?),
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
         _ => return None,
@@ -96,9 +105,31 @@ fn value<'t>(text: &'t str, own: &Node, workflow: &Workflow) -> Option<(String, 
     Some((literal, rest))
 }
 
-/// `.name` or `["name"]` at the start of a text, and what is behind it.
+/// The only expression of a text, if it means the same wherever it stands.
+fn of_named_nodes(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("={{")?.strip_suffix("}}")?.trim();
+    let own = [
+        "$json",
+        "$input",
+        "$item",
+        "$data",
+        "$binary",
+        "parameter",
+        "{{",
+        "}}",
+        ";",
+    ];
+    let is_own = own.iter().any(|name| inner.contains(name));
+    (!is_own && !inner.is_empty() && inner.len() <= BYTES_MAX).then_some(inner)
+}
+
+/// `.name`, `["name"]` or `[0]` at the start of a text, and what is behind it.
 fn step(text: &str) -> Option<(&str, &str)> {
     if let Some(inner) = text.strip_prefix('[') {
+        let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
+        if let Some((index, behind)) = inner.split_at_checked(digits).filter(|_| digits > 0) {
+            return Some((index, behind.strip_prefix(']')?));
+        }
         let quote = inner.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let (name, behind) = inner.get(1..)?.split_once(quote)?;
         return Some((name, behind.strip_prefix(']')?));

@@ -37,6 +37,12 @@ pub(crate) fn tests(workflow: &Workflow, drawn: &Drawn) -> Vec<Value> {
             }
             true => {}
             false => {
+                // What calls another pattern would do so before the node that has the name.
+                let is_call = |one: &&DrawnNode| {
+                    one.owner == of_name.owner && one.kind == Kind::Standard("CallPattern")
+                };
+                let calls = drawn.nodes.iter().filter(is_call);
+                pins.extend(calls.map(|one| (one.id.clone(), value.clone())));
                 pins.insert(of_name.id.clone(), value);
             }
         }

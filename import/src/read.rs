@@ -37,10 +37,88 @@ pub fn find(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused>
             candidates.len()
         )));
     }
-    candidates
-        .into_iter()
-        .map(|value| read(value, default_name))
-        .collect()
+    let given = candidates.into_iter().map(|value| read(value, default_name));
+    let mut workflows = given.collect::<Result<Vec<_>, _>>()?;
+    take_out(&mut workflows)?;
+    Ok(workflows)
+}
+
+/// Workflows that are written within nodes become workflows of their own, behind those that were given, which the nodes call.
+fn take_out(workflows: &mut Vec<Workflow>) -> Result<(), Refused> {
+    let mut place = 0;
+    while let Some(workflow) = workflows.get(place) {
+        let outer = workflow.name.clone();
+        let nodes = workflow.nodes.iter().enumerate();
+        let found: Vec<(usize, String, Value)> = nodes
+            .filter_map(|(number, node)| Some((number, node.name.clone(), within(node)?)))
+            .collect();
+        for (number, label, value) in found {
+            if workflows.len() >= WORKFLOWS_MAX {
+                return Err(Refused(format!(
+                    "with those that are written within nodes there are more than {WORKFLOWS_MAX} workflows, and at most that many are \
+                     imported together"
+                )));
+            }
+            let mut inner = read(&value, &outer)?;
+            make_callable(&mut inner);
+            let name = free(workflows, &format!("{outer}: {label}"));
+            let node = workflows
+                .get_mut(place)
+                .and_then(|workflow| workflow.nodes.get_mut(number));
+            if let Some(node) = node {
+                node.parameters.insert("source".to_owned(), "database".into());
+                node.parameters
+                    .insert("workflowId".to_owned(), name.as_str().into());
+                node.parameters.remove("workflowJson");
+            }
+            inner.id = Some(name.clone());
+            inner.name = name;
+            workflows.push(inner);
+        }
+        place += 1;
+    }
+    Ok(())
+}
+
+/// The workflow that is written within a node, unless it is computed.
+fn within(node: &Node) -> Option<Value> {
+    if node.kind != "executeWorkflow" || node.text(&["source"]) != "parameter" {
+        return None;
+    }
+    let value = match node.parameter(&["workflowJson"]) {
+        Value::String(text) => match text.strip_prefix('=') {
+            Some(computed) if computed.contains("{{") => return None,
+            Some(text) => serde_json::from_str(text).ok()?,
+            None => serde_json::from_str(text).ok()?,
+        },
+        value => value.clone(),
+    };
+    is_workflow(&value).then_some(value)
+}
+
+/// n8n calls a workflow at its old Start as well, if it has no trigger for calls.
+fn make_callable(workflow: &mut Workflow) {
+    const CALLED: &str = "executeWorkflowTrigger";
+    if !workflow.nodes.iter().any(|node| node.kind == CALLED) {
+        let starts = workflow.nodes.iter_mut().filter(|node| node.kind == "start");
+        starts.for_each(|node| node.kind = CALLED.to_owned());
+    }
+}
+
+/// A name that no other workflow has as its name or its id.
+fn free(workflows: &[Workflow], name: &str) -> String {
+    let is_taken = |name: &str| {
+        let mut others = workflows.iter();
+        others.any(|other| other.name == name || other.id.as_deref() == Some(name))
+    };
+    // A number may follow.
+    let name: String = printable(name).chars().take(NAME_CHARS_MAX - 10).collect();
+    let (mut free, mut number) = (name.clone(), 1);
+    while is_taken(&free) {
+        number += 1;
+        free = format!("{name} ({number})");
+    }
+    free
 }
 
 fn is_workflow(value: &Value) -> bool {
@@ -64,6 +142,7 @@ fn read(value: &Value, default_name: &str) -> Result<Workflow, Refused> {
         id: value.get("id").and_then(text_of),
         settings: object(value.get("settings")),
         pins: object(value.get("pinData")),
+        static_data: static_data(value.get("staticData")),
         ..Workflow::default()
     };
     let mut places = HashMap::new();
@@ -112,6 +191,14 @@ fn text_of(value: &Value) -> Option<String> {
 
 fn object(value: Option<&Value>) -> Map<String, Value> {
     value.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// An object, or in n8n's own database the text of one.
+fn static_data(value: Option<&Value>) -> Map<String, Value> {
+    match value {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        value => object(value),
+    }
 }
 
 fn node_of(value: &Value) -> Option<Node> {
@@ -172,8 +259,12 @@ fn on_error(value: &Value) -> OnError {
     }
 }
 
+/// As in n8n, 0 counts as not given.
 fn retry(value: &Value) -> (u64, u64) {
-    let number = |name: &str, default| value.get(name).and_then(Value::as_u64).unwrap_or(default);
+    let number = |name: &str, default| {
+        let given = value.get(name).and_then(Value::as_u64);
+        given.filter(|given| *given > 0).unwrap_or(default)
+    };
     (
         number("maxTries", 3).clamp(2, 5),
         number("waitBetweenTries", 1_000).min(5_000),

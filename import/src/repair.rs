@@ -1,6 +1,7 @@
 //! What the compiler does not take is repaired by what it says: an expression becomes undefined, a node a stub, edges that
 //! meet a Merge. Each is told in the report, and none is left out.
 
+use crate::broken::{Broken, Originals};
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind};
 use crate::finding::Finding;
 use crate::report::{Item, Level, Report};
@@ -11,8 +12,16 @@ use std::collections::HashSet;
 /// Bytes of an original expression in a node's notes.
 const NOTE_BYTES_MAX: usize = 2_000;
 
+/// What the report calls expressions that fail in n8n as well.
+const BROKEN: &str = "broken-expression";
+
 /// Repairs what was found; whether anything was.
-pub(crate) fn repair(drawn: &mut Drawn, found: Vec<Finding>, report: &mut Report) -> bool {
+pub(crate) fn repair(
+    drawn: &mut Drawn,
+    found: Vec<Finding>,
+    originals: &Originals,
+    report: &mut Report,
+) -> bool {
     let mut repaired = false;
     let mut changed = HashSet::new();
     for found in found.iter().filter(|one| one.code == "several-edges") {
@@ -20,14 +29,20 @@ pub(crate) fn repair(drawn: &mut Drawn, found: Vec<Finding>, report: &mut Report
     }
     let errors: Vec<Finding> = found.into_iter().filter(|one| one.is_error).collect();
     for error in &errors {
-        repaired |= one(drawn, error, &mut changed, report);
+        repaired |= one(drawn, error, originals, &mut changed, report);
     }
     report.valid = errors.is_empty();
     report.errors = errors;
     repaired
 }
 
-fn one(drawn: &mut Drawn, error: &Finding, changed: &mut HashSet<String>, report: &mut Report) -> bool {
+fn one(
+    drawn: &mut Drawn,
+    error: &Finding,
+    originals: &Originals,
+    changed: &mut HashSet<String>,
+    report: &mut Report,
+) -> bool {
     let Some(id) = error.node_id.as_deref() else {
         return error.code == "no-trigger" && add_trigger(drawn, report);
     };
@@ -39,7 +54,7 @@ fn one(drawn: &mut Drawn, error: &Finding, changed: &mut HashSet<String>, report
     {
         return cut_edges_into(drawn, &id, error, report);
     }
-    if error.excerpt.is_some() && undefine(drawn, &id, error, report) {
+    if error.excerpt.is_some() && undefine(drawn, &id, error, originals, report) {
         changed.insert(id);
         return true;
     }
@@ -72,7 +87,13 @@ fn item(node: &DrawnNode, level: Level, code: &'static str, message: String) -> 
 }
 
 /// Puts `undefined` in the place of the expression that an error is about.
-fn undefine(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -> bool {
+fn undefine(
+    drawn: &mut Drawn,
+    id: &str,
+    error: &Finding,
+    originals: &Originals,
+    report: &mut Report,
+) -> bool {
     let (Some(node), Some((excerpt, start))) = (drawn.node_mut(id), &error.excerpt) else {
         return false;
     };
@@ -94,22 +115,45 @@ fn undefine(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -
     }
     let Some(source) = original else { return false };
     let parameter = error.parameter.clone();
-    let kept: String = source.chars().take(NOTE_BYTES_MAX / 4).collect();
-    let place = parameter.as_deref().unwrap_or("a parameter");
-    let separator = if node.notes.is_empty() { "" } else { "\n" };
-    node.notes
-        .push_str(&format!("{separator}Not imported in {place}: {{{{ {kept} }}}}"));
+    note(node, parameter.as_deref().unwrap_or("a parameter"), &source);
     report.summary.repaired += 1;
-    let message = format!(
-        "the expression can't be compiled and is undefined now: {}",
-        error.message
-    );
+    let (code, fails) = match error.code == "syntax" && originals.fails(&source, &error.message) {
+        true => (BROKEN, "fails in n8n too"),
+        false => ("expression", "can't be compiled"),
+    };
+    let message = format!("the expression {fails} and is undefined now: {}", error.message);
     report.add(Item {
         parameter,
         original: Some(source),
-        ..item(node, Level::Approximate, "expression", message)
+        ..item(node, Level::Approximate, code, message)
     });
     true
+}
+
+/// Keeps an expression that is undefined now in its node's notes.
+fn note(node: &mut DrawnNode, place: &str, source: &str) {
+    let kept: String = source.chars().take(NOTE_BYTES_MAX / 4).collect();
+    let separator = if node.notes.is_empty() { "" } else { "\n" };
+    node.notes
+        .push_str(&format!("{separator}Not imported in {place}: {{{{ {kept} }}}}"));
+}
+
+/// Tells of an expression that is undefined because n8n can't evaluate it either.
+pub(crate) fn tell_broken(drawn: &mut Drawn, id: &str, broken: &Broken, report: &mut Report) {
+    let Some(node) = drawn.node_mut(id).filter(|node| !node.is_stub()) else {
+        return;
+    };
+    note(node, &broken.parameter, &broken.original);
+    report.summary.repaired += 1;
+    let message = format!(
+        "the expression fails in n8n too and is undefined now: {}",
+        broken.why
+    );
+    report.add(Item {
+        parameter: Some(broken.parameter.clone()),
+        original: Some(broken.original.clone()),
+        ..item(node, Level::Approximate, BROKEN, message)
+    });
 }
 
 /// The text without the expression around an offset, and that expression.

@@ -20,15 +20,27 @@ pub(crate) struct Names<'w> {
 pub(crate) fn rewrite(source: &str, names: &Names<'_>) -> String {
     let source = source.trim().trim_end_matches(';').trim_end();
     let table = replacements(names);
+    // Behind `$node["Label"]`, where files are fields of the item.
+    let (mut is_label, mut is_node) = (false, false);
     let written = stretches(source).into_iter().map(|stretch| match stretch {
-        Stretch::Text(text) => text.to_owned(),
-        Stretch::Code(code) => table.iter().fold(code.to_owned(), |code, (name, with)| {
-            if code.contains(name) {
-                replaced(&code, name, with)
-            } else {
-                code
-            }
-        }),
+        Stretch::Text(text) => {
+            is_label = is_node;
+            text.to_owned()
+        }
+        Stretch::Code(code) => {
+            let files = code.strip_prefix("].binary").filter(|_| is_label);
+            let own = files.map(|rest| format!("].json.$binary{rest}"));
+            is_node = code.ends_with("$node[");
+            is_label = false;
+            let own = own.unwrap_or_else(|| code.to_owned());
+            table.iter().fold(own, |code, (name, with)| {
+                if code.contains(name) {
+                    replaced(&code, name, with)
+                } else {
+                    code
+                }
+            })
+        }
     });
     written.collect()
 }
@@ -40,6 +52,7 @@ fn replacements(names: &Names<'_>) -> Vec<(&'static str, String)> {
         ("$executionId", "$run.id".to_owned()),
         ("$workflowId", "$run.patternId".to_owned()),
         ("$execution.resumeUrl", "$run.callbackUrl".to_owned()),
+        ("$resumeWebhookUrl", "$run.callbackUrl".to_owned()),
         ("$execution.mode", "\"production\"".to_owned()),
         ("$workflow.name", Value::from(names.workflow).to_string()),
         ("$workflow.active", "true".to_owned()),

@@ -5,24 +5,51 @@
 pub(crate) enum Stretch<'t> {
     /// Code, names among it.
     Code(&'t str),
-    /// A string literal with its quotes, or a comment.
+    /// A string literal with its quotes, a template outside its expressions, a regular expression, or a comment.
     Text(&'t str),
 }
 
-/// Splits an expression into code and texts. Templates count as code, since there are expressions in them.
+/// Splits an expression into code and texts.
 pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
-    let (mut from, mut at) = (0, 0);
+    // Braces that are open in each expression of a template.
+    let mut templates: Vec<usize> = Vec::new();
+    let (mut from, mut at, mut in_vain) = (0, 0, 0);
     while let Some(byte) = bytes.get(at) {
-        let end = match byte {
-            b'\'' | b'"' => quoted(bytes, at),
-            b'/' if bytes.get(at + 1) == Some(&b'/') => line(bytes, at),
-            _ => {
-                at += 1;
-                continue;
+        let end = match (byte, templates.last_mut()) {
+            (b'\'' | b'"', _) => quoted(bytes, at),
+            (b'`', _) => template(bytes, at + 1),
+            (b'}', Some(0)) => {
+                templates.pop();
+                template(bytes, at + 1)
             }
+            (b'{', Some(open)) => {
+                *open += 1;
+                at
+            }
+            (b'}', Some(open)) => {
+                *open -= 1;
+                at
+            }
+            (b'/', _) => match bytes.get(at + 1) {
+                Some(b'/') => line(bytes, at),
+                Some(b'*') => comment(bytes, at),
+                _ if in_vain > IN_VAIN_MAX => at,
+                _ => pattern(bytes, at).unwrap_or_else(|| {
+                    in_vain += 1;
+                    at
+                }),
+            },
+            _ => at,
         };
+        if end == at {
+            at += 1;
+            continue;
+        }
+        if matches!(byte, b'`' | b'}') && bytes.get(..end).is_some_and(|text| text.ends_with(b"${")) {
+            templates.push(0);
+        }
         if from < at {
             found.extend(source.get(from..at).map(Stretch::Code));
         }
@@ -49,6 +76,66 @@ fn quoted(bytes: &[u8], start: usize) -> usize {
         at += 1;
     }
     bytes.len()
+}
+
+/// Where a template ends, or its next expression begins.
+fn template(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'`' => return at + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'{') => return at + 2,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// A longer one is not looked for, and none behind so many slashes that begin none, so that no text takes long.
+const PATTERN_BYTES_MAX: usize = 2_000;
+const IN_VAIN_MAX: usize = 2_000;
+
+/// Where a regular expression ends that begins here; none if this divides.
+fn pattern(bytes: &[u8], start: usize) -> Option<usize> {
+    let text = bytes.get(..start)?.trim_ascii_end();
+    let is_word = ["return", "typeof", "case"]
+        .iter()
+        .any(|word| text.ends_with(word.as_bytes()));
+    if !is_word
+        && text
+            .last()
+            .is_some_and(|byte| !b"(,=:[!&|?{};+-*%<>~^".contains(byte))
+    {
+        return None;
+    }
+    let (mut at, mut in_class) = (start + 1, false);
+    while let Some(byte) = bytes.get(at).filter(|_| at < start + PATTERN_BYTES_MAX) {
+        match byte {
+            b'\\' => at += 1,
+            b'\n' => return None,
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'/' if !in_class => {
+                let flags = bytes
+                    .get(at + 1..)?
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_lowercase());
+                return Some(at + 1 + flags.count());
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where `/* */` ends.
+fn comment(bytes: &[u8], start: usize) -> usize {
+    let inner = bytes.get(start + 2..).unwrap_or_default();
+    let length = inner.windows(2).position(|pair| pair == b"*/");
+    length.map_or(bytes.len(), |length| start + 2 + length + 2)
 }
 
 fn line(bytes: &[u8], start: usize) -> usize {

@@ -129,6 +129,7 @@ impl Flow {
             "merge" => return !keeps_pairs(node),
             "convertToFile" | "spreadsheetFile" => return makes_one_file(node),
             "itemLists" => return node.choice(&["operation"], "splitOutItems") != "splitOutItems",
+            "executeWorkflow" => return node.choice(&["mode"], "once") != "each",
             _ => {}
         }
         matches!(

@@ -1,5 +1,6 @@
 //! The table of translations: which node of n8n becomes what.
 
+mod call;
 mod chat;
 mod code;
 mod data;
@@ -10,7 +11,10 @@ mod http;
 mod lists;
 mod mailbox;
 mod operations;
+mod plain;
+mod polled;
 mod services;
+mod statics;
 mod subscribing;
 mod text;
 mod triggers;
@@ -39,15 +43,17 @@ const TABLE: &[(&str, Translate)] = &[
     ("formTrigger", forms::trigger),
     ("form", forms::page),
     ("telegramTrigger", watching::telegram),
-    ("gmailTrigger", watching::gmail),
-    ("googleDriveTrigger", watching::google_drive),
+    ("gmailTrigger", polled::gmail),
+    ("googleDriveTrigger", polled::google_drive),
+    ("googleCalendarTrigger", polled::google_calendar),
+    ("trelloTrigger", polled::trello),
     ("typeformTrigger", watching::typeform),
-    ("notionTrigger", watching::notion),
+    ("notionTrigger", polled::notion),
     ("githubTrigger", watching::github),
     ("shopifyTrigger", watching::shopify),
-    ("googleSheetsTrigger", watching::google_sheets),
-    ("airtableTrigger", watching::airtable),
-    ("microsoftOutlookTrigger", watching::outlook),
+    ("googleSheetsTrigger", polled::google_sheets),
+    ("airtableTrigger", polled::airtable),
+    ("microsoftOutlookTrigger", polled::outlook),
     ("wooCommerceTrigger", watching::woo_commerce),
     ("gitlabTrigger", watching::gitlab),
     ("stripeTrigger", watching::stripe),
@@ -72,7 +78,7 @@ const TABLE: &[(&str, Translate)] = &[
     ("noOp", flow::nothing),
     ("executionData", flow::execution_data),
     ("stopAndError", flow::stop),
-    ("executeWorkflow", flow::call),
+    ("executeWorkflow", call::call),
     ("respondToWebhook", flow::respond),
     ("set", data::set),
     ("renameKeys", data::rename),

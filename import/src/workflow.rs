@@ -21,6 +21,8 @@ pub struct Workflow {
     pub settings: Map<String, Value>,
     /// Pinned items by node name.
     pub pins: Map<String, Value>,
+    /// What code has kept from run to run: `global`, and `node:` with a node's name.
+    pub static_data: Map<String, Value>,
     /// Sentences about what could not be read.
     pub unread: Vec<String>,
 }

@@ -13,6 +13,8 @@
 //! | 11 time of another kind | a byte (0 date-time, 1 duration), 8 bytes: milliseconds, its text as tag 6 without the tag; into the engine only |
 //! | 12 shared | an array or object, which gets the next number, from 0; into the engine only |
 //! | 13 again | varint number: the same array or object once more, when it has ended |
+//! | 14 object of a kind | as an object (tag 9); its keys get the next number, from 0 |
+//! | 15 like | varint number: the values of another object with these keys in this order, when the first one has ended |
 //!
 //! A key is the varint 1 and a text (tag 6 or 7) when it is new in this message, else 2 + its place among the new
 //! keys before it. Varints are LEB128 of at most 32 bits. One message is one value.
@@ -44,6 +46,8 @@ mod tag {
     pub const TIME: u8 = 11;
     pub const SHARED: u8 = 12;
     pub const AGAIN: u8 = 13;
+    pub const KIND: u8 = 14;
+    pub const LIKE: u8 = 15;
 }
 
 mod key {

@@ -470,6 +470,13 @@ fn bad_requests_fail_before_they_are_made() {
             "Invalid value of the header a",
         ),
         ("fetch('http://a/', {signal: AbortSignal.abort()})", "aborted"),
+        ("keyValue.get(7)", "keyValue.get takes the name of the value"),
+        ("keyValue.set('a')", "keyValue.set takes a value behind the name"),
+        (
+            "keyValue.increment('a', 'x')",
+            "keyValue.increment takes a number",
+        ),
+        ("keyValue.get('a', {ttlMs: 0})", "ttlMs takes whole milliseconds"),
     ] {
         let failure = run(&format!("export default () => {call}"), Value::Null).unwrap_err();
         let found = failure["message"].as_str().unwrap_or_default();
@@ -561,4 +568,39 @@ fn the_names_that_are_known_elsewhere_are_those_of_the_engine() {
     let (globals, properties) = built_in_names();
     assert_eq!(globals, names::GLOBALS, "print: {globals:?}");
     assert_eq!(properties, names::PROPERTIES, "print: {properties:?}");
+}
+
+#[test]
+fn what_is_kept_is_asked_of_the_host() {
+    let source = "export default async () => {
+        const before = await keyValue.get('a');
+        await keyValue.set('a', {n: 1}, {ttlMs: 5, scope: 'workspace'});
+        return [before, await keyValue.append('l', 2), await keyValue.increment('n'), await keyValue.delete('a')];
+    }";
+    let mut asked = Vec::new();
+    let (_, result) = run_with(source, json!({}), Limits::default(), |kind, request| {
+        assert_eq!(kind, "key-value");
+        asked.push(request.clone());
+        Ok(request["operation"].clone())
+    });
+    assert_eq!(
+        result.ok(),
+        Some(Ok(json!(["get", "append", "increment", "delete"])))
+    );
+    let of = |operation: &str, key: &str| json!({"operation": operation, "key": key, "scope": "pattern"});
+    let with_value = |mut request: Value, value: Value| {
+        request["value"] = value;
+        request
+    };
+    let mut set = with_value(of("set", "a"), json!({"n": 1}));
+    set["scope"] = "workspace".into();
+    set["ttlMs"] = 5.into();
+    let expected = [
+        of("get", "a"),
+        set,
+        with_value(of("append", "l"), json!(2)),
+        with_value(of("increment", "n"), json!(1)),
+        of("delete", "a"),
+    ];
+    assert_eq!(asked, expected);
 }

@@ -156,6 +156,11 @@ pub type Origins = Vec<Vec<u32>>;
 pub trait Context {
     /// `$input`: the value on the only wired port, or an object by port name when several are wired.
     fn input(&self) -> Value;
+    /// The input as it leaves a node that passes it through. Where the node executes for one item of a graph of items, and the item
+    /// is an array, that is a list of this item: what leaves as an array would become several.
+    fn through(&self) -> Value {
+        self.input()
+    }
     /// `$item`: of `each`, or of the innermost loop; undefined elsewhere.
     fn item(&self) -> Value;
     /// Executes a step of the run's JavaScript engine.

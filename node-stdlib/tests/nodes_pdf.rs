@@ -154,6 +154,25 @@ fn what_can_t_be_read_says_why() {
     assert!(read("{}", encrypted).starts_with("PARSE: The PDF is encrypted."));
 }
 
+#[test]
+fn what_unpacks_to_more_than_memory_is_refused() {
+    let whole = page("PACKED", "");
+    let stream = b"<<>>\nstream\nPACKED";
+    let at = whole.windows(stream.len()).position(|bytes| bytes == stream);
+    let (before, after) = whole.split_at(at.unwrap());
+    // Each two bytes are 128 spaces.
+    let packed = [129, b' '].repeat((64 << 20) / 128 + 1);
+    let filtered = &b"<</Filter /RunLengthDecode>>\nstream\n"[..];
+    let found = read(
+        "{}",
+        &[before, filtered, &packed, &after[stream.len()..]].concat(),
+    );
+    assert_eq!(
+        found,
+        "FILE_LIMIT: A part of the PDF has more than 64 MiB once it is unpacked."
+    );
+}
+
 proptest! {
     #[test]
     fn no_page_is_too_strange(content in "[-0-9.()<>\\[\\]/ BTEFfjJmdQqcDoXI'\"\\\\*%]{0,200}", more in "[0-9 R<>/\\[\\]objendstramKisFilter]{0,200}") {

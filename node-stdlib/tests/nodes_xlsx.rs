@@ -134,6 +134,21 @@ fn what_is_no_workbook_is_refused() {
     }
 }
 
+#[test]
+fn what_would_unpack_to_more_than_memory_is_refused_before_it_is_unpacked() {
+    let mut workbook = workbook("<worksheet/>", "<styleSheet/>");
+    let name = b"xl/t.xml";
+    let place = workbook.windows(name.len()).rposition(|bytes| bytes == name);
+    // The size that the archive's directory tells.
+    let size = place.unwrap() - 22;
+    workbook[size..size + 4].copy_from_slice(&(65_u32 << 20).to_le_bytes());
+    let found = read("{}", &workbook);
+    assert!(
+        found.starts_with("FILE_LIMIT: `xl/t.xml` in the workbook has 68157440 bytes"),
+        "{found}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_sheet_is_too_strange(cells in "[<>/crowvtisr\"= 0-9A-Z&;#-]{0,200}", number in any::<f64>(), style in "[dmyhs0#\\[\\]\"\\\\;@_*]{0,12}") {

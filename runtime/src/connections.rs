@@ -57,6 +57,11 @@ pub trait Connections: fmt::Debug + Send + Sync + 'static {
     fn tenant(&self) -> Option<String> {
         None
     }
+
+    /// Who pays for what is done with them, as a number: names are looked up from their share.
+    fn owner(&self) -> Option<u128> {
+        None
+    }
 }
 
 /// A connection about to be opened.
@@ -187,9 +192,19 @@ impl Granted {
         Granted { source, names, vault }
     }
 
+    /// Whether none is granted.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// See [`Connections::tenant`].
     pub fn tenant(&self) -> Option<String> {
         self.source.tenant()
+    }
+
+    /// See [`Connections::owner`].
+    pub fn owner(&self) -> Option<u128> {
+        self.source.owner()
     }
 
     /// Opens a connection. From now on its secrets are masked.

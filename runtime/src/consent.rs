@@ -24,9 +24,6 @@ pub use error::ConsentError;
 const TOKEN_BYTES_MAX: usize = 32 << 10;
 /// Longest lifetime believed.
 const LIFETIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-/// Of what a provider says in an error.
-const SAID_CHARS_MAX: usize = 300;
-
 /// A client of a provider, as the provider knows it.
 #[derive(Clone)]
 pub struct ConsentClient {
@@ -234,10 +231,7 @@ impl ConsentHttp {
 fn refusal(place: &str, status: u16, answer: &Value) -> ConsentError {
     let said = |name: &str| {
         let text = answer.get(name).and_then(Value::as_str).unwrap_or_default();
-        text.chars()
-            .filter(|c| !c.is_control())
-            .take(SAID_CHARS_MAX)
-            .collect::<String>()
+        ask::shown(text.chars().filter(|c| !c.is_control()))
     };
     let (error, description) = (said("error"), said("error_description"));
     let said: Vec<&str> = [error.as_str(), description.trim_end_matches('.')]

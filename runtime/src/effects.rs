@@ -23,6 +23,7 @@ mod needs;
 mod peer;
 mod progress;
 mod registry;
+mod reopened;
 mod requests;
 mod run;
 mod sinks;

@@ -13,10 +13,12 @@ mod tcp;
 mod tls;
 
 pub use client::{GuardError, GuardedHttp};
+pub use lookups::{names_as_here, names_for};
 pub(crate) use meter::{Meter, Metered};
 pub(crate) use relay::relay;
 pub(crate) use resolve::ResolveError;
 pub(crate) use tcp::{DialError, dial};
+pub use tls::is_authority;
 pub(crate) use tls::{TlsError, tls_connector};
 
 use ipnet::IpNet;

@@ -33,6 +33,7 @@ mod programs;
 mod replay;
 mod request;
 pub mod response_stream;
+mod retry_after;
 mod run_host;
 mod runtime;
 mod sealed;
@@ -51,7 +52,7 @@ pub use effects::{
     Call, CallContext, Calls, EffectFuture, EffectResult, Letter, Mailer, MailerError, OnWait, Park,
     Progress, TRACE_TARGET, result_from_json, result_to_json,
 };
-pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
+pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp, names_as_here, names_for};
 pub use executors::{Company, Interrupted};
 pub use fetch::{Fetch, Fetched};
 pub use heddle_processes::WorkerProgram;
@@ -59,9 +60,11 @@ pub use heddle_processes::WorkerProgram;
 pub mod masking {
     pub use crate::secrets::{MASK, Vault};
 }
-/// What connector processes and servers of mailboxes answer, and what is done with keys of strangers, for those who test that anything may come.
+/// What connector processes and servers of mailboxes answer, and what is done with keys and certificates of strangers, for those who test
+/// that anything may come.
 pub mod foreign {
     pub use crate::effects::{mail_answered, sign_or_verify, sql_answered};
+    pub use crate::egress::is_authority;
     pub use crate::mailbox::converse as mailbox_said;
 }
 /// What executor processes say, for those who test that anything may be said.
@@ -82,6 +85,7 @@ pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
 pub use replay::{Answers, Asked, NOT_RECORDED, Unanswered};
 pub use request::{Callbacks, RunRequest};
+pub use retry_after::retry_after;
 pub use runtime::{INTERRUPTED, Runtime, RuntimeError};
 pub use secrets::{Secret, Secrets};
 pub use traced::traced;

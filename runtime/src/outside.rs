@@ -4,6 +4,7 @@
 
 use crate::connections::{Connections, Granted};
 use crate::effects::{Bounds, Clock, Egress, Handles, OpenSinks, Parking, Progress, Signals};
+use crate::egress::names_for;
 use crate::entropy::nonce;
 use crate::files::MemoryFiles;
 use crate::key_values::MemoryValues;
@@ -43,12 +44,16 @@ pub(crate) async fn perform(
     };
     let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), nonce()));
     let (time_max, called) = (given.time_max, given.called);
+    let owner = given.connections.owner();
     let handles = handles(given, &vault);
     let work = effect.start(request, &handles);
     // Sessions and clients that are kept belong to these threads. The set ends what nobody waits for any more: whoever
     // goes away gives their place back, and must not leave work without one.
     let mut tasks = JoinSet::new();
-    tasks.spawn_on(tokio::time::timeout(time_max, work), &services.io);
+    tasks.spawn_on(
+        names_for(owner, tokio::time::timeout(time_max, work)),
+        &services.io,
+    );
     let late = || {
         let message = format!("There was no answer within {} ms.", time_max.as_millis());
         EffectError::new(EffectCode::Timeout, message)

@@ -21,6 +21,8 @@ pub struct Probe {
     pub connection: Connection,
     /// Whose it is, see [`Connections::tenant`].
     pub tenant: Option<String>,
+    /// Who pays, see [`Connections::owner`].
+    pub owner: Option<u128>,
     /// How it is tried.
     pub way: ProbeWay,
     /// Time for all of it.
@@ -54,6 +56,7 @@ pub struct Probed {
 struct Single {
     connection: Connection,
     tenant: Option<String>,
+    owner: Option<u128>,
 }
 
 impl Connections for Single {
@@ -65,6 +68,10 @@ impl Connections for Single {
     fn tenant(&self) -> Option<String> {
         self.tenant.clone()
     }
+
+    fn owner(&self) -> Option<u128> {
+        self.owner
+    }
 }
 
 /// Tries a connection. Messages of errors hold nothing of its secrets. Dropping the future ends the work.
@@ -73,6 +80,7 @@ pub async fn probe(services: &HostServices, probe: Probe) -> Result<Probed, Effe
         connections: Arc::new(Single {
             connection: probe.connection,
             tenant: probe.tenant,
+            owner: probe.owner,
         }),
         names: [NAME.to_owned()].into(),
         // What the connection may be sent to, it says itself.

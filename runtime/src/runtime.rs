@@ -3,6 +3,7 @@
 use crate::codecache::DiskCache;
 use crate::config::{ExecutorConfig, RuntimeConfig};
 use crate::effects::{self, Http, Registry};
+use crate::egress::names_for;
 use crate::ending;
 use crate::executors::{self, Company, Executors, Interrupted};
 use crate::fetch::{self, Fetch, Fetched};
@@ -357,7 +358,8 @@ impl Runtime {
     /// Tries a connection, outside of any run.
     pub async fn probe(&self, probe: Probe) -> Result<Probed, EffectError> {
         if probe.way == ProbeWay::Mailbox {
-            mailbox::log_in(&self.0.config.egress, probe.connection, probe.time_max).await?;
+            let logging_in = mailbox::log_in(&self.0.config.egress, probe.connection, probe.time_max);
+            names_for(probe.owner, logging_in).await?;
             return Ok(Probed { http_status: None });
         }
         probe::probe(&self.0.services, probe).await
@@ -365,7 +367,8 @@ impl Runtime {
 
     /// Opens a mailbox for a pattern, outside of its runs.
     pub async fn open_mailbox(&self, access: MailboxAccess) -> Result<OpenMailbox, EffectError> {
-        mailbox::open(&self.0.config.egress, access).await
+        let owner = access.connections.owner();
+        names_for(owner, mailbox::open(&self.0.config.egress, access)).await
     }
 
     /// Sends a request for a pattern, outside of its runs.

@@ -1,13 +1,14 @@
 //! What imported workflows give beside what n8n gives: `n8n/cases` has small workflows, each for one habit of n8n's, and what leaves
 //! their last node; `n8n/expressions.json` has expressions. heddle executes what it imports of them, and n8n's own engine, installed
-//! by npm the first time, executes them.
+//! by npm the first time, executes them. Those in `n8n/served` take a server of heddle's: `tests/http` executes them there.
 
 use super::harness::{Place, root};
+use super::http_server::Server;
+use super::n8n_cases::{self, assert_all, items, workflow};
 use super::{needs, npm};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// A workflow with a few nodes between "Start" and "End".
@@ -20,122 +21,62 @@ struct Case {
     n8n: Value,
     /// The same in heddle.
     heddle: Value,
+    /// How the server that its nodes call `{server}` answers n8n and heddle, request by request.
+    answers: [Vec<Value>; 2],
 }
 
 /// The cases. One with `heddle` differs, and says `why`.
 fn cases() -> Vec<Case> {
-    let dir = root().join("tests/cli/n8n/cases");
-    let mut files: Vec<PathBuf> = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    let mut cases = Vec::new();
-    for file in files {
-        let read: Vec<Value> = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-        cases.extend(read.iter().map(case));
-    }
-    cases
+    n8n_cases::read("cases").iter().map(case).collect()
 }
 
 fn case(given: &Value) -> Case {
     let n8n = &given["n8n"];
-    if let Some(heddle) = given.get("heddle") {
-        assert!(!same(heddle, n8n) && given["why"].is_string(), "{given:#}");
-    }
+    let answers = |of: &str| -> Vec<Value> {
+        let answers = given.get(of).or(given.get("answers")).and_then(Value::as_array);
+        let answer = |one: &Value| {
+            let body = json!({"status": one["status"]});
+            json!({"method": "GET", "path": one["path"], "status": one["status"], "body": body})
+        };
+        answers.into_iter().flatten().map(answer).collect()
+    };
     Case {
         name: given["name"].as_str().unwrap().to_owned(),
         items: given["items"].clone(),
         workflow: workflow(given),
         n8n: n8n.clone(),
         heddle: given.get("heddle").unwrap_or(n8n).clone(),
+        answers: [answers("answers"), answers("heddleAnswers")],
     }
 }
 
-/// The case as n8n exports workflows. Without `wires`, such as `If:1 > Small`, its nodes are in a row.
-fn workflow(case: &Value) -> Value {
-    let plain =
-        |name: &str, kind: &str| json!({"name": name, "type": kind, "typeVersion": 1, "parameters": {}});
-    let mut nodes = vec![plain("Start", "executeWorkflowTrigger")];
-    nodes.extend(case["nodes"].as_array().unwrap().iter().cloned());
-    nodes.push(plain("End", "noOp"));
-    for (place, node) in nodes.iter_mut().enumerate() {
-        node["type"] = format!("n8n-nodes-base.{}", node["type"].as_str().unwrap()).into();
-        node["id"] = place.to_string().into();
-        // n8n executes branches from the top to the bottom.
-        node["position"] = json!([place * 200, place * 100]);
-    }
-    let names: Vec<&str> = nodes.iter().map(|node| node["name"].as_str().unwrap()).collect();
-    let wires: Vec<String> = match case["wires"].as_array() {
-        Some(wires) => wires
-            .iter()
-            .map(|wire| wire.as_str().unwrap().to_owned())
-            .collect(),
-        None => names.windows(2).map(|pair| pair.join(" > ")).collect(),
-    };
-    let mut connections = json!({});
-    for wire in &wires {
-        let (from, to) = wire.split_once(" > ").unwrap();
-        let ((source, output), (target, input)) = (end_of(from), end_of(to));
-        let outputs = &mut connections[source]["main"];
-        if outputs.is_null() {
-            *outputs = json!([]);
+impl Case {
+    /// The server that its nodes send requests to, if they do, and the workflow with its address.
+    fn served(&self, answers: &[Value]) -> (Option<Server>, Value) {
+        if answers.is_empty() {
+            return (None, self.workflow.clone());
         }
-        let outputs = outputs.as_array_mut().unwrap();
-        while outputs.len() <= output {
-            outputs.push(json!([]));
-        }
-        let edges = outputs.get_mut(output).and_then(Value::as_array_mut).unwrap();
-        edges.push(json!({"node": target, "type": "main", "index": input}));
-    }
-    let settings = json!({"executionOrder": "v1", "timezone": "UTC"});
-    json!({"name": case["name"], "nodes": nodes, "connections": connections, "settings": settings})
-}
-
-/// `If:1` is the second output, or input, of the node "If".
-fn end_of(text: &str) -> (&str, usize) {
-    match text.split_once(':') {
-        Some((name, number)) => (name, number.parse().unwrap()),
-        None => (text, 0),
+        let server = Server::start(answers.to_vec());
+        let text = self.workflow.to_string();
+        let text = text.replace("{server}", &format!("http://{}", server.address()));
+        (Some(server), serde_json::from_str(&text).unwrap())
     }
 }
 
-/// Whether values are equal in JavaScript, where 1 is 1.0.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            let is_same = |(name, a): (&String, &Value)| b.get(name).is_some_and(|b| same(a, b));
-            a.len() == b.len() && a.iter().all(is_same)
-        }
-        _ => a == b,
-    }
-}
-
-fn assert_all(cases: &[Case], given: &[Value], expected: fn(&Case) -> &Value) {
-    assert_eq!(cases.len(), given.len());
-    let differences: Vec<String> = cases
-        .iter()
-        .zip(given)
-        .filter(|(case, given)| !same(expected(case), given))
-        .map(|(case, given)| format!("{}\n    expected {}\n    but {given}", case.name, expected(case)))
-        .collect();
-    assert!(
-        differences.is_empty(),
-        "{} of {} differ:\n{}",
-        differences.len(),
-        cases.len(),
-        differences.join("\n")
-    );
+fn names(cases: &[Case]) -> Vec<&str> {
+    cases.iter().map(|case| case.name.as_str()).collect()
 }
 
 #[test]
 fn imported_workflows_give_what_n8n_gives() {
     let (cases, place) = (cases(), Place::new());
     fs::create_dir(place.path("workflows")).unwrap();
+    let mut servers = Vec::new();
     for (number, case) in cases.iter().enumerate() {
-        place.file(&format!("workflows/{number:03}.json"), case.workflow.to_string());
+        let [_, answers] = &case.answers;
+        let (server, workflow) = case.served(answers);
+        servers.push(server);
+        place.file(&format!("workflows/{number:03}.json"), workflow.to_string());
         place.file(&format!("{number:03}.json"), case.items.to_string());
     }
     let told = place.run(&["import", "n8n", "workflows", "-o", "patterns", "--json"]);
@@ -143,44 +84,78 @@ fn imported_workflows_give_what_n8n_gives() {
     let imported = told["workflows"].as_array().unwrap();
     let given: Vec<Value> = imported
         .iter()
+        .zip(&servers)
         .enumerate()
-        .map(|(number, imported)| {
+        .map(|(number, (imported, server))| {
             let (file, event) = (imported["output"].as_str().unwrap(), format!("{number:03}.json"));
-            let ended = place.run(&["run", file, "--event", &event, "--fast", "--json"]);
-            items(&ended.json())
+            let address = server.as_ref().map(Server::address);
+            let mut arguments = vec!["run", file, "--event", event.as_str(), "--fast", "--json"];
+            if let Some(address) = &address {
+                arguments.extend(["--egress-allow", address.as_str()]);
+            }
+            items(&place.run(&arguments).json())
         })
         .collect();
-    assert_all(&cases, &given, |case| &case.heddle);
+    let expected: Vec<&Value> = cases.iter().map(|case| &case.heddle).collect();
+    assert_all(&names(&cases), &expected, &given);
+    servers.iter().flatten().for_each(Server::assert_used);
 }
 
-/// What a run gave, as a list of items.
-fn items(ended: &Value) -> Value {
-    match (&ended["error"], &ended["output"]) {
-        (Value::Null, Value::Null) => json!([]),
-        (Value::Null, Value::Array(items)) => items.clone().into(),
-        (Value::Null, item) => json!([item]),
-        _ => json!("fails"),
+/// What a run gave in n8n. Why it failed is of interest only where it should not have.
+fn given_by_n8n(answer: &Value, expected: &Value) -> Value {
+    match answer.get("items") {
+        Some(items) => items.clone(),
+        None if expected == "fails" => json!("fails"),
+        None => answer.clone(),
     }
 }
 
 #[test]
 fn n8n_gives_what_the_cases_say() {
     let cases = cases();
-    let asked = cases.iter().map(|case| json!([case.workflow, case.items]));
-    let Some(answers) = ask(asked.collect()) else {
+    let (servers, asked): (Vec<Option<Server>>, Vec<Value>) = cases
+        .iter()
+        .map(|case| {
+            let [answers, _] = &case.answers;
+            let (server, workflow) = case.served(answers);
+            (server, json!({"workflow": workflow, "runs": [case.items]}))
+        })
+        .unzip();
+    let Some(answers) = ask(asked) else {
         return;
     };
     let given: Vec<Value> = answers
         .iter()
         .zip(&cases)
-        .map(|(answer, case)| match answer.get("items") {
-            Some(items) => items.clone(),
-            // Why it failed is of interest only where it should not have.
-            None if case.n8n == "fails" => json!("fails"),
-            None => answer.clone(),
+        .map(|(answer, case)| given_by_n8n(&answer[0], &case.n8n))
+        .collect();
+    let expected: Vec<&Value> = cases.iter().map(|case| &case.n8n).collect();
+    assert_all(&names(&cases), &expected, &given);
+    servers.iter().flatten().for_each(Server::assert_used);
+}
+
+/// Those with several runs, which keep something, and with several workflows, which call each other.
+#[test]
+fn n8n_gives_what_the_cases_of_several_runs_and_workflows_say() {
+    let cases = n8n_cases::read("served");
+    let asked = cases.iter().map(
+        |case| json!({"workflow": workflow(case), "runs": case["runs"], "others": n8n_cases::others(case)}),
+    );
+    let Some(answers) = ask(asked.collect()) else {
+        return;
+    };
+    let runs = |case: &Value| case["runs"].as_array().unwrap().len();
+    let given: Vec<Value> = answers
+        .iter()
+        .zip(&cases)
+        .map(|(answers, case)| {
+            let runs = (0..runs(case)).map(|run| given_by_n8n(&answers[run], &case["n8n"][run]));
+            runs.collect()
         })
         .collect();
-    assert_all(&cases, &given, |case| &case.n8n);
+    let names: Vec<&str> = cases.iter().map(|case| case["name"].as_str().unwrap()).collect();
+    let expected: Vec<&Value> = cases.iter().map(|case| &case["n8n"]).collect();
+    assert_all(&names, &expected, &given);
 }
 
 /// An expression's value is put into a text as JSON: then nothing can be told from null.
@@ -229,7 +204,7 @@ fn expressions_have_the_values_that_n8n_gives_with_all_fields_and_with_missing_o
         .flat_map(|item| expressions.iter().map(move |one| (item, *one)));
     let asked = pairs
         .clone()
-        .map(|(item, one)| json!([of_expressions(&[one]), [item]]));
+        .map(|(item, one)| json!({"workflow": of_expressions(&[one]), "runs": [[item]]}));
     let Some(answers) = ask(asked.collect()) else {
         return;
     };
@@ -255,7 +230,7 @@ fn expressions_have_the_values_that_n8n_gives_with_all_fields_and_with_missing_o
         .zip(ours.iter().zip(&answers))
         .filter_map(|((item, one), (ours, answer))| {
             // n8n fails where its own methods get nothing, and has no value that could differ.
-            let theirs = answer["items"].get(0)?.get("value0")?;
+            let theirs = answer[0]["items"].get(0)?.get("value0")?;
             (ours != theirs).then(|| format!("{one} of {item}\n    {ours}\n    n8n: {theirs}"))
         })
         .collect();
@@ -268,7 +243,8 @@ fn expressions_have_the_values_that_n8n_gives_with_all_fields_and_with_missing_o
     );
 }
 
-/// What n8n answers to workflows, each with the items of its start. None where it can't be had: then the test is skipped.
+/// What n8n answers to `{workflow, runs, others}`, a list for each: what came of its runs, of which each has the items of its start.
+/// None where it can't be had: then the test is skipped.
 fn ask(asked: Vec<Value>) -> Option<Vec<Value>> {
     let dir = needs::or_skip("n8n", npm::install("cli/n8n", "oracle.mjs"))?;
     let mut node = Command::new("node")

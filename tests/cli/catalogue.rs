@@ -2,7 +2,7 @@
 
 use super::example::fits;
 use super::harness::{Place, graph};
-use super::outside::Outside;
+use super::outside::StubServices;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_catalogue::{Category, NodeType, Outputs, Role, node_types};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[test]
 fn examples_in_the_catalogue_are_true() {
     let place = Place::new();
-    let outside = Outside::start(&place);
+    let outside = StubServices::start(&place);
     let mut wrong = Vec::new();
     // Operations have a server of their own: `operations`.
     for node_type in node_types().iter().filter(|it| it.operation.is_none()) {

@@ -258,7 +258,7 @@ fn what_cannot_be_sent_is_left_out_and_said() {
         ),
         (r#"{"swagger": "2.0", "paths": {}}"#, "Swagger 2.0"),
         (r#"{"openapi": "3.0.0"}"#, "no operations"),
-        (r#"{"nodes": []}"#, "no OpenAPI document"),
+        (r#"{"nodes": []}"#, "not an OpenAPI document"),
     ] {
         place.file("api.json", text);
         let ended = place.run(&["import", "openapi", "api.json"]);

@@ -19,11 +19,14 @@ mod http_server;
 mod import_n8n;
 mod import_node_red;
 mod import_openapi;
+#[path = "../shared/n8n_cases.rs"]
+mod n8n_cases;
 #[path = "../shared/needs.rs"]
 mod needs;
 #[path = "../shared/npm.rs"]
 mod npm;
 mod operations;
 mod outside;
+mod pages;
 mod running;
 mod testing;

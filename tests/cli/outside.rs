@@ -7,12 +7,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-pub struct Outside {
+pub struct StubServices {
     address: String,
     mail_address: String,
 }
 
-impl Outside {
+impl StubServices {
     /// Serves until the test process ends.
     pub fn start(place: &Place) -> Self {
         let address = serve(answer).to_string();
@@ -25,7 +25,7 @@ impl Outside {
         });
         place.file("connections.json", connections.to_string());
         orders(place);
-        Outside {
+        StubServices {
             address,
             mail_address: mail.to_string(),
         }

@@ -17,6 +17,8 @@ fn code_is_parsed_before_it_runs() {
         "import fs from 'fs';\nexport default () => fs;",
         "const a = 1;",
         "",
+        "export default ({input}) => new Date(input).toLocaleDateString('de-AT')",
+        "export default ({input}) => input.toLocaleStrings",
     ];
     let all: Vec<String> = sources.iter().map(|source| script(source)).collect();
     assert_snapshot!(all.join("--\n"), @r#"
@@ -34,6 +36,10 @@ error[no-default-export] s code: the module has no default export
 --
 error[no-default-export] s code: the module has no default export
   write `export default ({input}) => …`
+--
+warning[no-languages] s code: `toLocaleDateString` knows no languages and no time zones in code: it ignores what it is told
+  format times and numbers in an expression, and give them to the code as `params`
+--
 "#);
     let long = format!("export default () => '{}'", "x".repeat(65_536));
     assert!(script(&long).contains("more than the 64 allowed"));

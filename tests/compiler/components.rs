@@ -159,6 +159,42 @@ fn what_is_no_component_is_refused() {
 }
 
 #[test]
+fn proposals_that_components_do_not_need_are_refused() {
+    let with = |parts: &'static str| {
+        let component = component_of(Parts {
+            parts,
+            body: "(call $ok (i32.const 1024) (i32.const 0))",
+            ..Parts::default()
+        });
+        said(definition(&component))
+    };
+    for (proposal, parts) in [
+        ("tail calls", "(func $next (return_call $next))"),
+        (
+            "extended constant expressions",
+            "(global i32 (i32.add (i32.const 1) (i32.const 2)))",
+        ),
+        ("threads", "(func (drop (i32.atomic.load (i32.const 0))))"),
+        (
+            "relaxed SIMD",
+            "(func (drop (i32x4.relaxed_trunc_f32x4_s (v128.const i32x4 0 0 0 0))))",
+        ),
+        ("several memories", "(memory 1)"),
+        ("64-bit memories", "(table i64 1 funcref)"),
+        ("exceptions", "(func (unreachable) (throw_ref))"),
+        ("garbage collection", "(type $pair (struct (field i32)))"),
+    ] {
+        let refused = with(parts);
+        assert!(
+            refused.contains("the component is not valid: "),
+            "{proposal}: {refused}"
+        );
+    }
+    // What engines have had for long is taken.
+    assert_eq!(with("(func (drop (v128.const i32x4 0 0 0 0)))"), "");
+}
+
+#[test]
 fn execute_must_be_there_with_its_type() {
     insta::assert_snapshot!(of_text("(component)"), @r#"
     error[component] nodeDefinitions.Own.component: in definition `Own`: the component does not export a function `execute`

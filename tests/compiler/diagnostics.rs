@@ -441,6 +441,24 @@ warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebho
 warning[responds-twice] w2: a run may reach both this node and `w`; only the first RespondToWebhook counts
 "#);
 
+says!(of_answers_in_graphs_of_items_only_those_are_told_that_come_in_the_same_runs, of({
+    let answer = |id: &str| node(id, "RespondToWebhook", json!({}));
+    let mut drawn = graph(
+        [
+            node("hook", "OnWebhook", json!({})), node("if", "If", json!({ "condition": true })),
+            answer("w1"), answer("w2"), answer("w3"), answer("w4"), node("s", "StreamResponse", json!({})),
+        ],
+        &["hook -> if", "if.true -> w1", "if.false -> w2", "w1 -> w3", "if.false -> w4", "w4 -> s"],
+    );
+    drawn["settings"] = json!({ "items": true });
+    drawn
+}), @r#"
+warning[responds-twice] w2: this node answers in the same runs as `s`; then the response is what was streamed, and this one is not sent
+warning[responds-twice] w3: this node answers in the same runs as `w1`; only the first RespondToWebhook counts
+warning[responds-twice] w4: this node answers in the same runs as `w2`; only the first RespondToWebhook counts
+warning[responds-twice] w4: this node answers in the same runs as `s`; then the response is what was streamed, and this one is not sent
+"#);
+
 says!(what_is_streamed_counts_before_a_whole_response, of(started(
     [
         node("if", "If", json!({ "condition": true })), node("s", "StreamResponse", json!({})),

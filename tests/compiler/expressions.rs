@@ -471,7 +471,7 @@ fn a_script_gets_what_it_reads() {
 fn names_of_other_systems_are_recognised() {
     assert_snapshot!(problems(&[
         "$env.HOME", "$node['First step'].parameter.y", "$node['First step']", "$node[$a].json", "$node", "$workflow.name",
-        "$input.first(1)", "$items($a)", "$input.x.extractDomain()", "$if($a)", "$ifEmpty", "items[0]", "msg.payload", "$fromAI('x')",
+        "$input.first(1)", "$items($a)", "$input.x.randomItem()", "$if($a)", "$ifEmpty", "items[0]", "msg.payload", "$fromAI('x')",
         "flow_input.x", "$jmespath($input, 'a[?b == `1`] | nope(@)')", "$jmespath($input)",
     ]), @r#"
 $env.HOME
@@ -498,9 +498,9 @@ $input.first(1)
 $items($a)
 ^^^^^^^^^^ computed-name: `$items(…)` takes a node's label as a literal string
     help: write `$items("Label")`
-$input.x.extractDomain()
-         ^^^^^^^^^^^^^ foreign-name: `.extractDomain(…)` exists only in n8n
-    help: write `new URL(x).hostname`
+$input.x.randomItem()
+         ^^^^^^^^^^ foreign-name: `.randomItem(…)` exists only in n8n
+    help: write `list[Math.floor($random() * list.length)]`
 $if($a)
 ^^^^^^^ arguments: `$if(…)` takes a condition, a value if it is true, and one if it is false
     help: write `condition ? a : b`

@@ -412,6 +412,12 @@ fn rights_follow_from_what_parameters_stand_for() {
     );
     assert!(code.javascript);
     assert_eq!((code.hosts, code.effects), (list(&["*"]), list(&["http"])));
+    let kept = |source: &str| rights_of("JavaScript", json!({ "code": source })).effects;
+    assert_eq!(
+        kept("export default () => keyValue.get('a')"),
+        list(&["key-value"])
+    );
+    assert_eq!(kept("export default ({input}) => input.keyValues"), list(&[]));
     // Names alone grant nothing: these parameters are for code of the user's own.
     let own = rights_of("Own", named.clone());
     let only_engine = Rights {

@@ -46,6 +46,10 @@ fn a_poll_is_checked() {
             "`cursorParameter` is required with `cursor`",
         ),
         (
+            json!({"url": "https://x.example.com", "cursor": "next", "cursorParameter": "after", "sinceParameter": "since"}),
+            "`sinceParameter` says when the service was asked last",
+        ),
+        (
             json!({"url": "https://x.example.com", "body": {}}),
             "`body` is not sent with the method GET",
         ),

@@ -20,6 +20,7 @@ fn parameters_that_fit_together_are_fine() {
         json!({"scheme": "hmac", "hmac": {"header": "X-Signed", "timestampHeader": "X-Time", "algorithm": "sha1"}}),
         json!({"scheme": "jwt"}),
         json!({"scheme": "jwt", "jwt": {"algorithm": "ES256", "keys": {"keys": [{"kty": "EC"}]}, "issuer": "x"}}),
+        json!({"scheme": "jwt", "jwt": {"algorithm": "RS256", "keysUrl": "https://id.example.com/keys"}}),
         json!({"allowIps": ["192.0.2.7", "192.0.2.0/24", "2001:db8::/32"], "cors": ["*", "https://a.example", "http://localhost:3000"]}),
         json!({"whenPaused": "queue", "rawBody": true, "maxBytes": 100, "requestsPerMinute": 5}),
     ] {
@@ -61,7 +62,20 @@ fn what_a_scheme_needs_is_asked_for() {
         (
             json!({"scheme": "jwt", "jwt": {"algorithm": "RS256"}}),
             "error[public-keys] hook jwt.keys: tokens of this algorithm need the issuer's public keys, as a JSON Web Key Set: \
-             `{\"keys\": [{\"kty\": …}]}`",
+             `{\"keys\": [{\"kty\": …}]}`, or their address as `keysUrl`",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"algorithm": "RS256", "keysUrl": "id.example.com/keys"}}),
+            "error[public-keys] hook jwt.keysUrl: this is not a web address: write one such as \
+             `https://id.example.com/.well-known/jwks.json`",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"algorithm": "RS256", "keysUrl": "https://id.example.com/keys", "keys": {"keys": []}}}),
+            "error[public-keys] hook jwt.keysUrl: the issuer's public keys stand in `keys` already: delete one of the two",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"keysUrl": "https://id.example.com/keys"}}),
+            "error[public-keys] hook jwt.keysUrl: tokens of this algorithm are signed with the webhook's secret, not with a key pair",
         ),
         (
             json!({"scheme": "jwt", "jwt": {"keys": {"keys": [{"kty": "RSA"}]}}}),

@@ -521,8 +521,8 @@ fn what_waits_and_what_is_unknown_is_refused() {
         ("$item + /x/", "there is no `$item` here"),
         ("$random(5) + /x/", "`$random()` takes no arguments"),
         (
-            "$json.name.toTitleCase().replace(/x/, '')",
-            "`.toTitleCase(…)` exists only in n8n",
+            "$json.names.randomItem().replace(/x/, '')",
+            "`.randomItem(…)` exists only in n8n",
         ),
         (
             "$json.name.frobnicate().replace(/x/, '')",

@@ -151,6 +151,16 @@ fn methods_of_texts() {
             ),
             ("'soon'.toDateTime()", None),
             ("$input.none.toNumber()", None),
+            // n8n leaves out what has no letter behind it, and ends of lines.
+            (
+                "'one. 2'.toSentenceCase() + 'a\\nb'.toTitleCase()",
+                Some(json!("One. 2A\nB")),
+            ),
+            (
+                "['a@b.example', 'https://b.example/x', 'none'].map(x => x.extractDomain() ?? x.isEmail())",
+                Some(json!(["b.example", "b.example", false])),
+            ),
+            ("'x'.merge()", None),
         ],
     );
 }
@@ -185,6 +195,8 @@ fn methods_of_lists_and_objects() {
                 "$input.o.hasField('y') && $input.o.removeField('y')",
                 Some(json!({"x": 1, "z": {}})),
             ),
+            ("[1].union(2)", None),
+            ("(1.5).isEven()", None),
             ("({ a: 1, b: 'x y' }).urlEncode()", Some(json!("a=1&b=x+y"))),
             (
                 "(1.255).round(1) + (1.5).floor() + (1.5).ceil() + (-1).abs()",

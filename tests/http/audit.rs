@@ -500,12 +500,30 @@ async fn of_runs(calls: &mut Calls<'_>) {
     let deployment = service.deploy(&owner, &pattern).await;
     let webhooks = format!("/api/deployments/{deployment}/webhook");
     calls.news().await;
-    for expected in [&["webhook.secret_read"][..], &[]] {
-        let shown = service.get(&webhooks).bearer(&owner.token).send().await;
+    let (read, unread): (&[&str], &[&str]) = (&["webhook.secret_read"], &[]);
+    // Without being asked it is told once an hour, and a secret that is not shown is not read.
+    let ways = [
+        ("?secrets=false", unread),
+        ("", read),
+        ("", unread),
+        ("?secrets=true", read),
+        ("?secrets=true", read),
+        ("?secrets=false", unread),
+    ];
+    for (query, expected) in ways {
+        let path = format!("{webhooks}{query}");
+        let shown = service.get(&path).bearer(&owner.token).send().await;
+        let is_shown = shown.data(200)[0]["webhookSecret"].is_string();
+        assert_eq!(is_shown, query != "?secrets=false", "{shown}");
         calls
             .left("GET /api/deployments/{id}/webhook", &shown, expected)
             .await;
     }
+    let other = format!("{webhooks}?endpointId={deployment}&secrets=true");
+    let none = service.get(&other).bearer(&owner.token).send().await;
+    assert_eq!(none.data(200), &json!([]));
+    let operation = "GET /api/deployments/{id}/webhook";
+    calls.left(operation, &none, unread).await;
     let shown = service.get(&webhooks).bearer(&owner.token).send().await;
     let endpoint = shown.data(200)[0]["id"].as_str().unwrap();
     let (operation, address) = (

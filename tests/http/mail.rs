@@ -233,6 +233,24 @@ each_database! {
         server.abort();
     }
 
+    async fn who_is_not_understood_again_and_again_is_left(service: Service) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = listener.local_addr().unwrap();
+        let server = tokio::spawn(heddle_service::mail::smtp::serve(service.app.service.clone(), listener));
+        let mut client = Client::connect(place).await;
+        client.say(&["NONSENSE"; 30].join("\r\n")).await;
+        for (reply, count) in [("220", 1), ("500", 19), ("421", 1)] {
+            for _ in 0..count {
+                client.expect(reply).await;
+            }
+        }
+        // A connection that was closed before all was read may end by a reset.
+        let mut rest = String::new();
+        let ended = client.0.read_line(&mut rest).await;
+        assert!(matches!(ended, Ok(0) | Err(_)), "{rest}");
+        server.abort();
+    }
+
     async fn a_message_that_is_too_large_is_read_and_refused(service: Service) {
         let (hook, deployment, address) = reachable(&service).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -197,6 +197,32 @@ async fn messages_by_pop3_start_runs_and_are_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_opens_a_mailbox() {
+    const TOKEN: &str = "ya29.a0AfB-byCkF5yD3";
+    let service = open(Database::Sqlite).await;
+    let mode = Arc::new(Mutex::new(Mode::Token("of another account")));
+    let (port, _) = listen(mode.clone()).await;
+    let hook = Hook::saved(&service, graph(json!({"startFrom": "beginning"}))).await;
+    let credentials = json!({
+        "host": "127.0.0.1", "port": port.to_string(), "tls": "none", "user": ADDRESS, "accessToken": TOKEN,
+    });
+    connect(&hook, "imap", credentials).await;
+    let deployment = hook.deploy().await;
+    until(&hook, &deployment, |state, _| state["failures"] == json!(1)).await;
+    let error = state(&hook, &deployment).await["lastError"].clone();
+    let message = error["message"].as_str().unwrap();
+    assert_eq!(error["code"], "MAIL_FAILED", "{message}");
+    assert!(
+        message.contains("refused the login: Invalid credentials") && !message.contains(TOKEN),
+        "{message}"
+    );
+    *mode.lock().unwrap() = Mode::Token(TOKEN);
+    service.app.clock.advance(Duration::from_secs(60 * 60));
+    let runs = until(&hook, &deployment, |_, runs| runs.len() == 2).await;
+    assert_eq!(runs[0]["triggeredBy"], "email");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_server_costs_nothing_but_its_own_mailbox() {
     let service = open(Database::Sqlite).await;
     let mode = Arc::new(Mutex::new(Mode::Endless));

@@ -37,6 +37,8 @@ mod mailboxes;
 mod migrations;
 #[path = "../shared/moto.rs"]
 mod moto;
+#[path = "../shared/n8n_cases.rs"]
+mod n8n_cases;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod nodes;

@@ -1,5 +1,6 @@
 //! Patterns: lists, changes, copies, history, stars and call interfaces.
 
+mod beside_n8n;
 mod call_interface;
 mod changes;
 mod copies;

@@ -221,6 +221,32 @@ async fn a_cursor_moves_on_when_runs_are_started(database: Database) {
     assert_eq!(hook.get(&path).await.body["meta"]["total"], 502);
 }
 
+async fn the_time_of_the_last_answer_is_said(database: Database) {
+    let (service, source) = (open(database).await, Source::start().await);
+    source.gives(&orders([1]));
+    let node = json!({"sinceParameter": "since"});
+    let hook = Hook::saved(&service, graph(listed(&source, node))).await;
+    let deployment = hook.deploy().await;
+    tick(&hook, &deployment, "2026-11-21T09:00:01Z").await;
+    source.gives_text(&answer("503 Busy", "", ""));
+    tick(&hook, &deployment, "2026-11-21T09:10:00Z").await;
+    // What a request has not found is asked for by the next one.
+    source.gives(&orders([1, 2]));
+    tick(&hook, &deployment, "2026-11-21T09:20:00Z").await;
+    tick(&hook, &deployment, "2026-11-21T09:30:00Z").await;
+    let asked = source.asked();
+    let times: Vec<&str> = asked
+        .iter()
+        .map(|head| head.split("since=").nth(1).unwrap().split(' ').next().unwrap())
+        .collect();
+    let (first, second) = ("2026-11-21T08%3A59%3A01.000Z", "2026-11-21T09%3A19%3A00.000Z");
+    assert_eq!(times, [first, first, first, second]);
+    let runs = hook.runs(&deployment).await;
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["eventData"]["item"]["id"], 2);
+    assert_eq!(runs[0]["eventData"]["since"], "2026-11-21T08:59:01.000Z");
+}
+
 async fn failures_rest_and_lose_nothing(database: Database) {
     let (service, source) = (open(database).await, Source::start().await);
     source.gives(&orders([1]));
@@ -349,6 +375,7 @@ macro_rules! on_each {
 on_each! {
     each_new_thing_starts_a_run
     a_cursor_moves_on_when_runs_are_started
+    the_time_of_the_last_answer_is_said
     failures_rest_and_lose_nothing
     one_server_asks_and_another_goes_on
     only_what_runs_may_reach_is_asked

@@ -20,7 +20,7 @@ const BASE: &str = "https://heddle.example.com";
 
 /// What a service has been told, and how it answers.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     /// Webhooks with their ids, as they were sent.
     hooks: Vec<(String, Value)>,
     /// Methods and paths of all requests.
@@ -38,7 +38,7 @@ struct Told {
 #[derive(Clone, Default)]
 struct Fake {
     url: String,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<Recorded>>,
 }
 
 /// Answers as GitHub and Stripe do.
@@ -116,7 +116,7 @@ impl Fake {
         self.told.lock().unwrap().asked.len()
     }
 
-    fn set(&self, change: impl FnOnce(&mut Told)) {
+    fn set(&self, change: impl FnOnce(&mut Recorded)) {
         change(&mut self.told.lock().unwrap());
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of patterns: kept, run, compared, made of runs and events, and asked for by a deployment.
 
-use crate::harness::{Database, Reply, Service, User, chain, doubling, each_database};
+use crate::harness::{Database, Reply, Service, User, chain, doubling, each_database, endless};
 use crate::webhooks::fixture::{Hook, graph, returns};
 use heddle_model::access::WorkspaceRole;
 use heddle_model::quota::Quota;
@@ -45,6 +45,49 @@ fn adding() -> Value {
         ("called", "OnCall", json!({})),
         ("end", "Return", json!({"value": "{{ { sum: $input.n + 1 } }}"})),
     ])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_is_made_of_a_run_also_while_no_other_can_execute() {
+    let service = Service::with(Database::Sqlite, |config| {
+        (config.workspace_concurrency_max, config.queue_runs_max) = (1, 2);
+    })
+    .await;
+    let ann = service.user("ann").await;
+    let asking = json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual"},
+            {"id": "ask", "type": "HttpRequest", "data": {"parameters": {"url": "http://127.0.0.1:9/"}, "onError": "continue"}},
+        ],
+        "edges": [{"source": "start", "target": "ask"}],
+    });
+    let pattern = service.drawn(&ann, &asking).await;
+    let untraced = json!({"nodeDefinitions": {}});
+    let deployed = post(
+        &service,
+        &ann,
+        &format!("/api/patterns/{pattern}/deploy"),
+        untraced,
+    )
+    .await;
+    let deployment = deployed.data(200)["deploymentId"].as_str().unwrap().to_owned();
+    let ran = service.ran(&ann, &deployment, &json!({})).await;
+    // One waits for its second attempt, and one for that one's place.
+    let waiting = service.deployed(&ann, &endless()).await;
+    for _ in 0..2 {
+        service.started(&ann, &waiting, &json!({})).await;
+    }
+    let body = json!({"deploymentId": deployment, "runId": ran});
+    let made = post(
+        &service,
+        &ann,
+        &format!("/api/patterns/{pattern}/tests/from-run"),
+        body,
+    )
+    .await;
+    assert_eq!(made.status, 201, "{made}");
+    let ask = json!({"nodeId": "ask", "kinds": ["http"], "reason": "notReplayed"});
+    assert_eq!(made.body["unpinned"], json!([ask]), "{made}");
 }
 
 fn calling(pattern: &str) -> Value {

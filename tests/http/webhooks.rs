@@ -6,6 +6,7 @@ mod checks;
 pub mod fixture;
 mod forged;
 mod forms;
+mod issuers;
 mod owners;
 mod parameters;
 mod records;

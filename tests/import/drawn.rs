@@ -90,7 +90,7 @@ fn what_people_wrote_is_kept() {
 
 #[test]
 fn an_expression_that_cannot_be_compiled_is_undefined_and_kept_in_the_notes() {
-    let fields = json!({"assignments": {"assignments": [{"name": "a", "type": "string", "value": "=x {{ $json.s.toTitleCase() }} y {{ $json.b }}"}]}});
+    let fields = json!({"assignments": {"assignments": [{"name": "a", "type": "string", "value": "=x {{ $json.s.randomItem() }} y {{ $json.b }}"}]}});
     let given = workflow(
         &[
             node("Start", "manualTrigger", json!({})),
@@ -108,7 +108,7 @@ fn an_expression_that_cannot_be_compiled_is_undefined_and_kept_in_the_notes() {
         set["data"]["notes"]
             .as_str()
             .unwrap()
-            .contains("$json.s.toTitleCase()"),
+            .contains("$json.s.randomItem()"),
         "{set:#}"
     );
     let item = imported
@@ -119,9 +119,93 @@ fn an_expression_that_cannot_be_compiled_is_undefined_and_kept_in_the_notes() {
         .unwrap();
     assert_eq!(
         (item.level, item.original.as_deref()),
-        (Level::Approximate, Some("$json.s.toTitleCase()"))
+        (Level::Approximate, Some("$json.s.randomItem()"))
     );
     assert_eq!(imported.report.summary.repaired, 1);
+}
+
+#[test]
+fn an_expression_that_fails_in_n8n_too_is_undefined_and_told_apart() {
+    let field = |name: &str, value: &str| json!({"name": name, "type": "string", "value": value});
+    let fields = [
+        field("gone", "={{ $('Gone').item.json.a }} of {{ $json.a }}"),
+        field("words", "={{ your API key }}"),
+        field("maybe", "={{ $json.a ? 1 : $('Gone').item.json.a }}"),
+        field(
+            "url",
+            "={{ `https://x.example/${$workflow.name}#'` + $node[\"Start\"].parameter[\"list\"][1].name }}",
+        ),
+        field(
+            "file",
+            "={{ $node['Start'].binary.data.fileName.replace(/['\"]/, $workflow.name) }}",
+        ),
+    ];
+    let list = json!({"list": [{"name": "p"}, {"name": "q"}]});
+    let nodes = [
+        node("Start", "manualTrigger", list),
+        node("Set", "set", json!({"assignments": {"assignments": fields}})),
+    ];
+    let imported = imported(&workflow(&nodes, &[("Start", "Set")]));
+    let mut told: Vec<(&str, &str)> = imported
+        .report
+        .items
+        .iter()
+        .filter_map(|item| Some((item.code, item.original.as_deref()?)))
+        .collect();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            ("broken-expression", "$('Gone').item.json.a"),
+            ("broken-expression", "your API key"),
+            ("expression", "$json.a ? 1 : $('Gone').item.json.a"),
+        ]
+    );
+    assert_eq!(imported.report.summary.repaired, 3);
+    let set = node_of(&imported, "set");
+    let fields = &set["data"]["parameters"]["fields"];
+    assert_eq!(fields["gone"], "{{ undefined }} of {{ $json.a }}");
+    assert_eq!(fields["url"], "{{ `https://x.example/${\"W\"}#'` + \"q\" }}");
+    assert_eq!(
+        fields["file"],
+        "{{ $node['Start'].json.$binary.data.fileName.replace(/['\"]/, \"W\") }}"
+    );
+    let notes = set["data"]["notes"].as_str().unwrap();
+    assert!(notes.contains("your API key"), "{notes}");
+}
+
+#[test]
+fn code_is_exact_where_it_knows_its_items_and_what_it_declares() {
+    let level = |code: &str| {
+        let nodes = [
+            node("Start", "manualTrigger", json!({})),
+            node("Code", "code", json!({"jsCode": code})),
+        ];
+        let imported = imported(&workflow(&nodes, &[("Start", "Code")]));
+        imported.report.summary.exact == 2
+    };
+    for code in [
+        "const items = $input.all();\nreturn items.map(({ json }) => ({ json: { n: json.n ?? 0 } }));",
+        "let n = 0, all = [];\nfor (const item of items) { n += 1; all.push(...item.json.list); }\nreturn [{ json: { n, all } }];",
+        "function f(x) { return x > 1 ? x * f(x - 1) : 1; }\ntry { return { f: f(3) }; } catch (error) { return { failed: error.message }; }",
+        "return $('Start').all().concat($(\"Start\").first());",
+        "// `this` is no name here\nreturn [{ json: { text: 'new Date()', is: /Date/gi.test(items[0].json.a), [`x${items.length}`]: 1 } }];",
+    ] {
+        assert!(level(code), "{code}");
+    }
+    for code in [
+        "total = 0;\nreturn [{ json: { total } }];",
+        "return [{ json: { at: new Date() } }];",
+        "return this.x;",
+        "return items.sort((a, b) => a.json.n.localeCompare(b.json.n));",
+        "return [$('Start').item];",
+        "return $('Nowhere').all();",
+        "return [$input.item];",
+        "if (items) { function f() { return []; } }\nreturn f();",
+        "return [{ json: { n: 010 } }];",
+    ] {
+        assert!(!level(code), "{code}");
+    }
 }
 
 #[test]
@@ -308,10 +392,101 @@ fn calls_between_workflows_are_resolved() {
     let calls = Calls::from([("17".to_owned(), "pattern-of-17".to_owned())]);
     let imported = import(&found[0], &calls);
     assert_eq!(
-        node_of(&imported, "call")["data"]["parameters"]["patternId"],
+        node_of(&imported, "call.1")["data"]["parameters"]["patternId"],
         "pattern-of-17"
     );
     assert!(found[0].calls("17") && !found[0].calls("18"));
+}
+
+#[test]
+fn a_workflow_within_a_node_becomes_one_of_its_own() {
+    let inner = workflow(
+        &[node("Start", "start", json!({})), node("Do", "noOp", json!({}))],
+        &[("Start", "Do")],
+    );
+    let calling = |json: String| {
+        let parameters = json!({"source": "parameter", "workflowJson": json});
+        let nodes = [
+            node("Start", "manualTrigger", json!({})),
+            node("Call", "executeWorkflow", parameters),
+        ];
+        find(&workflow(&nodes, &[("Start", "Call")]), "W").unwrap()
+    };
+    let found = calling(inner.to_string());
+    let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["W", "W: Call"]);
+    assert!(found[0].calls("W: Call"));
+    assert_eq!(
+        node_of(&import(&found[1], &Calls::new()), "start")["type"],
+        "OnCall"
+    );
+    for other in [
+        "{}".to_owned(),
+        "no JSON".to_owned(),
+        format!("={}", inner.to_string().replace("Do", "{{ $json.name }}")),
+    ] {
+        let found = calling(other);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            node_of(&import(&found[0], &Calls::new()), "call")["type"],
+            "NotImported"
+        );
+    }
+}
+
+#[test]
+fn static_data_begins_with_what_n8n_has_kept() {
+    let code = json!({"jsCode": "return [{ json: $getWorkflowStaticData('node') }];"});
+    let nodes = [
+        node("Start", "manualTrigger", json!({})),
+        node("Code", "code", code),
+    ];
+    let mut given = workflow(&nodes, &[("Start", "Code")]);
+    let mut source = |kept: Value| {
+        given["staticData"] = kept;
+        let imported = imported(&given);
+        let code = &node_of(&imported, "code")["data"]["parameters"]["code"];
+        (
+            code.as_str().unwrap().to_owned(),
+            says(&imported, "static-data-left"),
+        )
+    };
+    let kept = json!({"global": {"a": 1}, "node:Code": {"last": 7}});
+    for kept in [kept.clone(), kept.to_string().into()] {
+        let (code, is_left) = source(kept);
+        assert!(code.contains(r#"{"node":"{\"last\":7}"}"#) && !is_left, "{code}");
+    }
+    let (code, is_left) = source(json!({"node:Code": {"last": "x".repeat(20_000)}}));
+    assert!(code.contains(r#"{"node":"{}"}"#) && is_left, "{code}");
+}
+
+#[test]
+fn only_the_static_data_that_code_may_ask_for_is_read() {
+    for (code, has_global, has_own) in [
+        ("return items;", false, false),
+        ("const d = $getWorkflowStaticData('global');", true, false),
+        ("$getWorkflowStaticData( \"node\" ).n = 1;", false, true),
+        (
+            "$getWorkflowStaticData('node'); $getWorkflowStaticData(`global`)",
+            true,
+            true,
+        ),
+        ("$getWorkflowStaticData(kind)", true, true),
+        ("const get = $getWorkflowStaticData;", true, true),
+    ] {
+        let nodes = [
+            node("Start", "manualTrigger", json!({})),
+            node("Code", "code", json!({ "jsCode": code })),
+        ];
+        let imported = imported(&workflow(&nodes, &[("Start", "Code")]));
+        let module = node_of(&imported, "code")["data"]["parameters"]["code"].to_string();
+        let keeps = |key: &str| module.contains(&format!(r#"\"{key}\""#));
+        assert_eq!(
+            (keeps("n8n static data"), keeps("n8n static data of Code")),
+            (has_global, has_own),
+            "{module}"
+        );
+    }
 }
 
 #[test]

@@ -5,6 +5,5 @@
 mod drawn;
 mod foreign;
 mod forms;
-mod measure;
 mod operations;
 mod properties;

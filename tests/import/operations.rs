@@ -236,6 +236,22 @@ fn services_start_runs_by_their_signature_or_are_asked() {
         drive["data"]["parameters"],
         json!({"connection": "mine", "cron": "* * * * *", "folderId": "d1", "event": "fileUpdated"})
     );
+    let calendar = json!({"__rl": true, "mode": "list", "value": "ann@example.com"});
+    let events = started(
+        "googleCalendarTrigger",
+        json!({"calendarId": calendar, "triggerOn": "eventCreated", "options": {"matchTerm": "lunch"}}),
+    );
+    assert_eq!(events["type"], "OnGoogleCalendarEvent");
+    assert_eq!(
+        events["data"]["parameters"],
+        json!({"connection": "mine", "cron": "* * * * *", "calendarId": "ann@example.com", "starts": "once", "search": "lunch"})
+    );
+    let cards = started("trelloTrigger", json!({"id": "b1"}));
+    assert_eq!(cards["type"], "OnTrelloAction");
+    assert_eq!(
+        cards["data"]["parameters"],
+        json!({"connection": "mine", "cron": "* * * * *", "id": "b1"})
+    );
 }
 
 #[test]

@@ -245,11 +245,49 @@ fn the_doctor_finds_a_key_that_others_can_read() {
     assert!(told.contains("chmod 600"), "{told}");
 }
 
+/// Settings of which any text is one: places, secrets, names of parts of the program; and the database, which is looked at together with
+/// its key.
+const TEXTS: &[&str] = &[
+    "data_dir",
+    "cache_dir",
+    "database_url",
+    "file_store",
+    "sqlite_dir",
+    "metrics_token",
+    "inbound_secret",
+    "log",
+];
+
+#[test]
+fn a_value_that_makes_no_sense_is_told_with_its_setting() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = heddle_api::config::table::SETTINGS.iter();
+    for setting in settings.filter(|setting| !TEXTS.contains(&setting.name)) {
+        let variable = format!("HEDDLE_{}", setting.name.to_uppercase());
+        let mut command = heddle(dir.path());
+        command.arg("doctor").env(&variable, "\u{2717} nonsense");
+        let (code, told, problem) = output(&mut command);
+        let told = format!("{told}{problem}");
+        let is_named = told.contains(&variable) || told.contains(setting.name);
+        assert!(code != 0 && is_named, "{variable}: {code}: {told}");
+    }
+}
+
 #[test]
 fn the_page_on_the_server_lists_every_setting_as_the_server_knows_it() {
     let page = include_str!("../../docs/server.md");
     for setting in heddle_api::config::table::SETTINGS {
         let row = format!("| `{}` | {} | {} |", setting.name, setting.default, setting.help);
         assert!(page.contains(&row), "docs/server.md lacks: {row}");
+    }
+    let (_, rest) = page.split_once("\n| setting | default | |\n").unwrap();
+    let (table, _) = rest.split_once("\n\n").unwrap();
+    let is_known = |name: &str| {
+        let mut all = heddle_api::config::table::SETTINGS.iter();
+        all.any(|setting| setting.name == name)
+    };
+    for row in table.lines().skip(1) {
+        let name = row.split('`').nth(1).unwrap();
+        assert!(is_known(name), "docs/server.md has {name}, which is no setting");
     }
 }

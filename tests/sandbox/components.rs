@@ -2,10 +2,11 @@
 //! goes on.
 
 use crate::hand_made::{base64, component, component_with, constant, echo, fetching};
-use crate::harness::code;
-use crate::patterns::{SECRET, node, output, pattern, run_contained, run_limited};
+use crate::harness::{code, config, request};
+use crate::patterns::{SECRET, compiled, node, output, pattern, run_contained, run_limited, runtime};
 use crate::server::{Server, ok};
-use heddle_runtime::{Limits, NOT_PINNED, Outcome};
+use heddle_compiler::Options;
+use heddle_runtime::{Limits, NOT_PINNED, Outcome, RunRequest, Runtime, RuntimeConfig, Tier};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -217,6 +218,59 @@ async fn memory_tables_and_stacks_are_bounded() {
 }
 
 #[tokio::test]
+async fn memory_of_calls_counts_towards_what_all_runs_share_and_is_given_back() {
+    let runtime = Runtime::new(RuntimeConfig {
+        // An executor has a part of its own, in which there is always room for a whole run.
+        executors: None,
+        memory_bytes_max: 64 << 20,
+        runs_memory_bytes_max: Some(30 << 20),
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/patterns").into()),
+        ..config()
+    })
+    .unwrap();
+    let ran = async |component: &[u8]| {
+        let definitions = json!({ "Own": definition(component) });
+        let compiled = heddle_compiler::compile(&own(json!({})), &definitions, &Options::default());
+        let program = runtime
+            .load(&compiled.artifact.unwrap().wasm, Tier::Fast)
+            .unwrap();
+        let request = RunRequest {
+            trigger_node_id: Some("start".into()),
+            limits: limits(),
+            ..request(0, &json!(1))
+        };
+        runtime.run(&program, request).await
+    };
+    let all = component(
+        "(loop $again
+            (br_if $again (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) (unreachable)",
+    );
+    let outcome = ran(&all[..]).await;
+    let message = &outcome.error.as_ref().unwrap().message;
+    assert_eq!(code(&outcome), "OUT_OF_MEMORY", "{message}");
+    assert!(
+        message.contains("left of the 30 MiB that all executing runs share"),
+        "{message}"
+    );
+    // More than half of it, which would be there once if it were not given back.
+    let half = component(
+        "(if (i32.eq (memory.grow (i32.const 256)) (i32.const -1)) (then (unreachable)))
+         (call $ok (local.get $input) (local.get $input_len))",
+    );
+    let again = async {
+        for _ in 0..4 {
+            while let Some(error) = ran(&half[..]).await.error {
+                assert_eq!(error.code, "OUT_OF_MEMORY", "{}", error.message);
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), again)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
 async fn a_trap_fails_the_node() {
     let error = caught(&component("(unreachable)")).await;
     assert_eq!(error["code"], "TRAP");
@@ -413,4 +467,28 @@ async fn a_contained_run_computes_and_ends_before_code_sends() {
         "{}",
         error.message
     );
+}
+
+#[test]
+fn whatever_a_component_is_made_of_it_is_refused_or_planned() {
+    let definitions = json!({ "Own": definition(&echo()) });
+    let module = compiled(&own(json!({})), &definitions, &Options::default());
+    let component = echo();
+    let at = module
+        .windows(component.len())
+        .position(|window| window == component)
+        .unwrap();
+    let runtime = runtime();
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut refused = 0;
+    for _ in 0..500 {
+        let mut changed = module.clone();
+        for _ in 0..random.usize(1..4) {
+            // Its length stays, so that it is the component that is wrong, and not the module around it.
+            changed[at + random.usize(8..component.len())] = random.u8(..);
+        }
+        refused += u32::from(runtime.plan(changed, Tier::Fast).is_err());
+    }
+    assert!(refused > 0, "nothing was looked at");
+    assert!(runtime.plan(module, Tier::Fast).is_ok());
 }

@@ -12,7 +12,8 @@ use heddle_runtime::{
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::Duration;
 
@@ -128,13 +129,25 @@ fn the_one(runtime: &Runtime) -> u32 {
 
 /// Waits until another executor has taken the place of `old`.
 async fn replaced(runtime: &Runtime, old: u32) {
-    let replaced = async {
-        while !matches!(runtime.executor_process_ids(None)[..], [new] if new != old) {
+    standing(runtime, |ids| matches!(ids, [new] if *new != old)).await;
+}
+
+/// Waits until these executors stand ready.
+async fn standing(runtime: &Runtime, are_those: impl Fn(&[u32]) -> bool) {
+    let waiting = async {
+        while !are_those(&runtime.executor_process_ids(None)) {
             tokio::task::yield_now().await;
         }
     };
     // One that computes is ended for what it has computed, which takes long on a machine that has other things to do.
-    tokio::time::timeout(PATIENCE * 10, replaced).await.unwrap();
+    tokio::time::timeout(PATIENCE * 10, waiting).await.unwrap();
+}
+
+fn kill(process: u32) {
+    let killed = Command::new("kill")
+        .args(["-KILL", &process.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,10 +267,78 @@ async fn an_executor_that_dies_is_replaced() {
     let (runtime, program) = runtime_of("serve", 4 << 30);
     assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));
     let old = the_one(&runtime);
-    let killed = Command::new("kill").args(["-KILL", &old.to_string()]).status();
-    assert!(killed.unwrap().success());
+    kill(old);
     replaced(&runtime, old).await;
     assert_eq!(output(&run(&runtime, &program, &json!(2)).await), json!(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_run_waits_for_a_start_while_another_executor_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("executor");
+    let mut two = executors("serve");
+    let executable = std::mem::replace(&mut two.program.program, link.clone());
+    symlink(&executable, &link).unwrap();
+    two.processes = 2;
+    let runtime = runtime_with(RuntimeConfig {
+        executors: Some(two),
+        ..config()
+    });
+    let program = load(&runtime, START);
+    standing(&runtime, |ids| ids.len() == 2).await;
+    let [dead, alive] = runtime.executor_process_ids(None)[..] else {
+        panic!("there are two executors");
+    };
+    // From now on none can be started: whoever executes a run was there before.
+    fs::remove_file(&link).unwrap();
+    kill(dead);
+    standing(&runtime, |ids| matches!(ids, [one] if *one == alive)).await;
+    for n in 0..3 {
+        assert_eq!(output(&run(&runtime, &program, &json!(n)).await), json!(n));
+    }
+    symlink(&executable, &link).unwrap();
+    standing(&runtime, |ids| ids.len() == 2).await;
+    assert_eq!(output(&run(&runtime, &program, &json!(3)).await), json!(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_executor_keeps_little_memory_of_its_own() {
+    /// What an executor may have; pages of the program are there once for all of them.
+    const OWN_MAX: u64 = 15 << 20;
+    let (runtime, program) = runtime_of("serve", 4 << 30);
+    // Once it has all that executing takes.
+    for n in 0..20 {
+        assert_eq!(output(&run(&runtime, &program, &json!(n)).await), json!(n));
+    }
+    let process = the_one(&runtime);
+    let Some(idle) = needs::or_skip("the right to look at processes", own_memory(process)) else {
+        return;
+    };
+    assert!(idle <= OWN_MAX, "{} KiB", idle >> 10);
+    // A run writes to 40 MiB, which are nobody's afterwards.
+    let filling = START.replace(
+        "(call $start",
+        "(memory.fill (i32.shl (memory.grow (i32.const 640)) (i32.const 16)) (i32.const 1) (i32.const 41943040))
+         (call $start",
+    );
+    let filling = load(&runtime, &filling);
+    assert_eq!(output(&run(&runtime, &filling, &json!(1)).await), json!(1));
+    assert_eq!(the_one(&runtime), process);
+    let given_back = async {
+        while own_memory(process).unwrap() > OWN_MAX {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, given_back).await.unwrap();
+}
+
+/// Bytes that a process has written to and shares with nobody.
+fn own_memory(process: u32) -> io::Result<u64> {
+    let told = fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
+    let line = told.lines().find_map(|line| line.strip_prefix("Private_Dirty:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map(|kib| kib << 10)
+        .ok_or_else(|| io::Error::other("the kernel does not say what is written to"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -391,7 +472,7 @@ async fn a_group_s_executors_execute_the_runs_of_its_tenants_and_no_others() {
 }
 
 /// All that a process has in memory and may write to.
-fn memory_of(process: u32) -> std::io::Result<Vec<u8>> {
+fn memory_of(process: u32) -> io::Result<Vec<u8>> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
     let mut memory = fs::File::open(format!("/proc/{process}/mem"))?;
     let pages = fs::File::open(format!("/proc/{process}/pagemap"))?;

@@ -4,6 +4,7 @@ use crate::composites;
 use crate::harness::{code, config, request};
 use crate::patterns::{node, pattern};
 use crate::server::{Server, ok, response};
+use crate::services::Given;
 use heddle_compiler::Options;
 use heddle_runtime::files::{FileFuture, FileSink, Files, MemoryFiles, OpenedFile};
 use heddle_runtime::{
@@ -57,17 +58,16 @@ async fn execute(
     limits: Limits,
     signals: Value,
 ) -> Outcome {
-    let files = Arc::new(MemoryFiles::default());
-    execute_with(runtime, graph, kept, (limits, signals), files).await
+    execute_with(runtime, graph, kept, (limits, signals), Services::default()).await
 }
 
-/// The same, with these files.
+/// The same, with these services.
 async fn execute_with(
     runtime: &Runtime,
     graph: &Value,
     kept: &Arc<Kept>,
     (limits, signals): (Limits, Value),
-    files: Arc<dyn Files>,
+    services: Services,
 ) -> Outcome {
     // A graph may bring its definitions along.
     let definitions = graph.get("nodeDefinitions").cloned().unwrap_or(json!({}));
@@ -86,10 +86,7 @@ async fn execute_with(
         trigger_node_id: Some("start".into()),
         journal: Some(journal),
         limits,
-        services: Services {
-            files,
-            ..Services::default()
-        },
+        services,
         ..request(0, &json!({"n": 1}))
     };
     runtime.run(&program, request).await
@@ -197,6 +194,40 @@ async fn what_a_stop_has_cut_off_is_done_and_what_came_before_is_not() {
     );
 }
 
+#[tokio::test]
+async fn what_a_connection_hides_stays_hidden_although_it_is_not_used_again() {
+    let server = Server::start(|_| ok("hush-hush-token")).await;
+    let ask = |id: &str, parameters: Value| {
+        let mut parameters = parameters;
+        parameters["url"] = json!(server.url("/"));
+        parameters["bodyOnly"] = json!(true);
+        node(id, "HttpRequest", parameters)
+    };
+    let graph = pattern(
+        &[
+            ask("a", json!({"connection": "api"})),
+            ask("b", json!({})),
+            node("end", "Return", json!({"value": "{{ [$nodes.a, $nodes.b] }}"})),
+        ],
+        &["start -> a", "a -> b", "b -> end"],
+    );
+    let given = Arc::new(Given::one("api", json!({"token": "hush-hush-token"})));
+    let (runtime, whole) = (runtime(), Arc::new(Kept::default()));
+    for known in [0, 1] {
+        let kept = Arc::new(Kept::default());
+        *kept.entries.lock().unwrap() = whole.entries().into_iter().take(known).collect();
+        let services = Services {
+            connections: given.clone(),
+            ..Services::default()
+        };
+        let none = (Limits::default(), json!({}));
+        let outcome = execute_with(&runtime, &graph, &kept, none, services).await;
+        assert_eq!(output(&outcome), json!(["***", "***"]), "{known} were known");
+        *whole.entries.lock().unwrap() = kept.entries();
+    }
+    assert_eq!(server.requests().len(), 3);
+}
+
 /// Three pieces of a file are read, and written as another; a request follows.
 fn converting(server: &Server) -> Value {
     let lines = "{{ Array.from({length: 60000}, (_, i) => ({i, text: 'a text of some length'})) }}";
@@ -280,12 +311,16 @@ async fn a_file_that_the_journal_has_is_not_written_again() {
     let (server, runtime) = (counting().await, runtime());
     let (graph, kept) = (converting(&server), Arc::new(Kept::default()));
     let files = Arc::new(Counted::default());
+    let services = || Services {
+        files: files.clone(),
+        ..Services::default()
+    };
     let first = execute_with(
         &runtime,
         &graph,
         &kept,
         (Limits::default(), json!({})),
-        files.clone(),
+        services(),
     )
     .await;
     assert_eq!(files.begun.load(Ordering::Relaxed), 2);
@@ -300,7 +335,7 @@ async fn a_file_that_the_journal_has_is_not_written_again() {
             &graph,
             &kept,
             (Limits::default(), json!({})),
-            files.clone(),
+            services(),
         )
         .await;
         assert_eq!(output(&again), output(&first));

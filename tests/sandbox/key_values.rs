@@ -95,6 +95,19 @@ async fn what_does_not_fit_fails_the_node() {
 }
 
 #[tokio::test]
+async fn code_keeps_values_by_the_same_operations() {
+    let source = "export default async () => [
+        await keyValue.get('n'), await keyValue.increment('n'), await keyValue.increment('n', 2),
+        await keyValue.set('a', {x: 1}), await keyValue.get('a'), await keyValue.get('a', {scope: 'workspace'}),
+        await keyValue.increment('a').catch((error) => error.code), await keyValue.delete('a'), await keyValue.get('a'),
+    ];";
+    let code = json!({ "code": source });
+    let ended = run(&closed_runtime(), "JavaScript", code, &Given::default()).await;
+    let expected = json!([null, 1, 3, {"x": 1}, {"x": 1}, null, "KEY_VALUE_TYPE", {"x": 1}, null]);
+    assert_eq!(ended.output(), expected);
+}
+
+#[tokio::test]
 async fn references_to_secrets_stay_references() {
     let server = Server::start(ok).await;
     let kept = Services::default();

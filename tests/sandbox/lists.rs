@@ -103,6 +103,39 @@ async fn where_no_item_leaves_nothing_follows() {
 }
 
 #[tokio::test]
+async fn an_item_that_is_an_array_passes_through_as_one() {
+    let event = || json!([[1, 2], [], 5, [[3]]]);
+    let whole = |id: &str, kind: &str, parameters: Value| with(node(id, kind, parameters), "each", true);
+    let nodes = [
+        node("if", "If", json!({ "condition": "{{ $index < 2 }}" })),
+        node("log", "Log", json!({ "message": "{{ $input }}" })),
+        node(
+            "switch",
+            "Switch",
+            json!({ "cases": [{ "name": "all", "when": true }] }),
+        ),
+        node("answer", "RespondToWebhook", json!({})),
+        whole("wait", "Wait", json!({ "durationMs": 0 })),
+        whole("same", "NoOp", json!({})),
+        end(),
+    ];
+    let edges = [
+        "start -> if",
+        "if.true -> log",
+        "if.false -> log",
+        "log -> switch",
+        "switch.all -> answer",
+        "answer -> wait",
+        "wait -> same",
+        "same -> end",
+    ];
+    assert_eq!(result(&nodes, &edges, event()).await, event());
+    // What an expression gives is several items all the same.
+    let spread = node("x", "Transform", json!({ "value": "{{ $input }}" }));
+    assert_eq!(through(spread, event()).await, json!([1, 2, 5, [3]]));
+}
+
+#[tokio::test]
 async fn failures_are_items() {
     let fails = || node("x", "Transform", json!({ "value": "{{ $input.a.b }}" }));
     let code = |item: &Value| item["error"]["code"].clone();

@@ -72,7 +72,13 @@ pub async fn run_contained(pattern: &Value, definitions: &Value, event: &Value) 
     RUNTIME.run(&program, request).await
 }
 
-fn compiled(pattern: &Value, definitions: &Value, options: &Options) -> Vec<u8> {
+/// The runtime of these tests.
+pub fn runtime() -> &'static Runtime {
+    &RUNTIME
+}
+
+/// A pattern as a module.
+pub fn compiled(pattern: &Value, definitions: &Value, options: &Options) -> Vec<u8> {
     let compiled = heddle_compiler::compile(pattern, definitions, options);
     let artifact = compiled.artifact;
     artifact

@@ -2,6 +2,7 @@
 //! process lives, its memory stays within bounds, and only the node that asked fails.
 
 mod mysql;
+mod outside_runs;
 mod postgres;
 mod server;
 
@@ -87,6 +88,11 @@ async fn outcome(runtime: &Runtime, node: &str, port: u16) -> Result<Value, Stri
             ("SendEmail", mail, fields)
         }
         "http" => ("HttpRequest", json!({"url": at("/")}), json!({"auth": "none"})),
+        "pages" => {
+            let pagination = json!({"type": "link", "items": "choices", "maxPages": 3});
+            let request = json!({"url": at("/"), "pagination": pagination});
+            ("HttpRequest", request, json!({"auth": "none"}))
+        }
         "oauth" => {
             let fields = json!({"tokenUrl": at("/token"), "clientId": "a", "clientSecret": "s3cret"});
             ("HttpRequest", json!({"url": at("/"), "connection": "it"}), fields)
@@ -489,7 +495,10 @@ fn generated(node: &str, seed: u64) -> (Server, Spoiler) {
                 "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"total_tokens": 7},
             });
             let body = body.to_string();
-            let headers = format!("content-type: application/json\r\ncontent-length: {}", body.len());
+            let headers = format!(
+                "content-type: application/json\r\nlink: </2>; rel=\"next\"\r\ncontent-length: {}",
+                body.len()
+            );
             let answer = of_server.spoil([head("200 OK", &headers), body.into_bytes()].concat());
             Server::start(move |mut stream| {
                 let mut asked = [0; 4096];
@@ -501,8 +510,11 @@ fn generated(node: &str, seed: u64) -> (Server, Spoiler) {
     (server, spoiler)
 }
 
-/// Every case ends with what the node may end with, and without taking memory.
-async fn all_end_well(runtime: Runtime, node: &'static str, codes: &'static [&'static str], count: u64) {
+/// Tries so many cases, a few at a time, without taking memory. A case gets its seed, and tells whether anything was spoilt.
+async fn tried<F>(what: &str, count: u64, case: impl Fn(u64) -> F)
+where
+    F: Future<Output = bool> + Send + 'static,
+{
     let memory = Memory::measured().await;
     let mut together = JoinSet::new();
     let mut spoilt = 0;
@@ -510,8 +522,21 @@ async fn all_end_well(runtime: Runtime, node: &'static str, codes: &'static [&'s
         if together.len() >= TOGETHER {
             spoilt += u64::from(together.join_next().await.unwrap().unwrap());
         }
+        together.spawn(case(seed));
+    }
+    while let Some(ended) = together.join_next().await {
+        spoilt += u64::from(ended.unwrap());
+    }
+    // Otherwise most cases would try nothing.
+    assert!(spoilt * 10 >= count * 8, "{what}: {spoilt} of {count} are spoilt");
+    memory.assert_bounded(what);
+}
+
+/// Every case ends with what the node may end with.
+async fn all_end_well(runtime: Runtime, node: &'static str, codes: &'static [&'static str], count: u64) {
+    tried(node, count, move |seed| {
         let runtime = runtime.clone();
-        together.spawn(async move {
+        async move {
             let (server, spoiler) = generated(node, seed);
             if let Err(failure) = outcome(&runtime, node, server.port).await {
                 let code = failure.split(':').next().unwrap_or_default();
@@ -530,14 +555,9 @@ async fn all_end_well(runtime: Runtime, node: &'static str, codes: &'static [&'s
                 );
             }
             spoiler.has_spoilt()
-        });
-    }
-    while let Some(ended) = together.join_next().await {
-        spoilt += u64::from(ended.unwrap());
-    }
-    // Otherwise most cases would try nothing.
-    assert!(spoilt * 10 >= count * 8, "{node}: {spoilt} of {count} are spoilt");
-    memory.assert_bounded(node);
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -573,6 +593,7 @@ async fn generated_answers_by_http_end_well() {
     for node in ["http", "oauth", "chat"] {
         all_end_well(open_runtime(), node, codes, cases(150)).await;
     }
+    all_end_well(open_runtime(), "pages", codes, cases(75)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,8 @@ use crate::expression::Stop;
 use crate::flat::{FlatGraph, Work, flatten};
 use crate::graph::{Case, OnError};
 use crate::js::{Js, OPEN};
-use crate::lists::{joined, spread};
-use crate::names::Surroundings;
+use crate::lists::{as_one_item, joined, spread};
+use crate::names::Bindings;
 use crate::nodes::{Failure, Outcome, execute};
 use crate::pairing::{Origins, brought_back};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -288,7 +288,7 @@ impl Run<'_> {
             unreachable!("only nodes that execute")
         };
         let input = self.input(frame, node);
-        let names = Surroundings::new(self, frame, node, input.clone());
+        let names = Bindings::new(self, frame, node, input.clone());
         let mut logs = Vec::new();
         let outcome = execute(kind, &self.graph, &names, &mut logs);
         self.keep_logs(&flat.id, logs);
@@ -379,12 +379,16 @@ impl Run<'_> {
         for (index, element) in elements.into_iter().enumerate() {
             let path = format!("{}#{index}", self.frames[frame].path);
             let own = self.begin(node, path);
-            let names = Surroundings::new(self, frame, node, element.clone()).for_element(element, index);
+            let names = Bindings::new(self, frame, node, element.clone()).for_element(element, index);
             let mut logs = Vec::new();
             let outcome = execute(kind, &self.graph, &names, &mut logs);
             self.keep_logs(&flat.id, logs);
             let emission = match outcome? {
                 Ok(Outcome::Emit(emission) | Outcome::EmitFrom(emission, _)) => {
+                    let emission = match self.graph.items && kind.passes_through() {
+                        true => as_one_item(emission),
+                        false => emission,
+                    };
                     self.note_emission(node, own, &emission);
                     emission
                 }
@@ -907,7 +911,7 @@ impl Run<'_> {
         else {
             unreachable!("only a Loop repeats")
         };
-        let names = Surroundings::new(self, frame, node, value.clone()).for_item(value.clone(), index);
+        let names = Bindings::new(self, frame, node, value.clone()).for_item(value.clone(), index);
         let goes_on = match condition.evaluate(&names) {
             Ok(holds) => holds.truthy() && index < *iterations_max,
             Err(Stop::Open) => return Err(Stop::Open),

@@ -37,7 +37,7 @@ pub const REQUIRED: &[(&str, u64)] = &[
     ("logged", 200),
     ("lenient", 400),
     ("lists of items", 300),
-    ("several items", 80),
+    ("several items", 70),
 ];
 
 /// Features of a case, by what was executed.

@@ -384,6 +384,14 @@ pub fn definition<'a>(definitions: &'a [(String, Definition)], name: &str) -> &'
 }
 
 impl Kind {
+    /// Whether what leaves it is its input as it came.
+    pub fn passes_through(&self) -> bool {
+        matches!(
+            self,
+            Kind::NoOp | Kind::If(_) | Kind::SwitchEquals { .. } | Kind::SwitchWhen { .. } | Kind::Log { .. }
+        )
+    }
+
     /// Every parameter that may hold expressions.
     pub fn parameters_mut(&mut self) -> Vec<&mut Parameter> {
         match self {

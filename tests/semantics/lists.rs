@@ -15,6 +15,18 @@ pub fn spread(emission: Emission) -> Emission {
         .collect()
 }
 
+/// What passes through a node that executes for one item is that item still, also if it is an array.
+pub fn as_one_item(emission: Emission) -> Emission {
+    let whole = |value: Js| match value {
+        item @ Js::Array(_) => Js::Array(vec![item]),
+        item => item,
+    };
+    emission
+        .into_iter()
+        .map(|(port, value)| (port, whole(value)))
+        .collect()
+}
+
 /// One list of all items that several edges have brought.
 pub fn joined(values: Vec<Js>) -> Js {
     let items = values.into_iter().flat_map(|value| match value {

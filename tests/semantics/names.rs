@@ -7,7 +7,7 @@ use crate::pairing::element_of;
 
 /// A node about to evaluate its parameters.
 #[derive(Clone)]
-pub struct Surroundings<'r> {
+pub struct Bindings<'r> {
     run: &'r Run<'r>,
     frame: FrameId,
     node: NodeId,
@@ -21,14 +21,14 @@ pub struct Surroundings<'r> {
     element: Option<usize>,
 }
 
-impl<'r> Surroundings<'r> {
+impl<'r> Bindings<'r> {
     pub fn new(run: &'r Run<'r>, frame: FrameId, node: NodeId, input: Js) -> Self {
         let mut around = &run.frames[frame];
         // A composite without `each` leaves `$item` as it is around it.
         while let (false, Some(parent)) = (around.has_item, around.parent) {
             around = &run.frames[parent];
         }
-        Surroundings {
+        Bindings {
             run,
             frame,
             node,
@@ -42,7 +42,7 @@ impl<'r> Surroundings<'r> {
 
     /// The same, for one item of an array.
     pub fn for_item(&self, item: Js, index: usize) -> Self {
-        Surroundings {
+        Bindings {
             item,
             index: Some(index),
             is_per_item: true,
@@ -52,7 +52,7 @@ impl<'r> Surroundings<'r> {
 
     /// The same, for one element of a node with `each`.
     pub fn for_element(&self, element: Js, index: usize) -> Self {
-        Surroundings {
+        Bindings {
             element: Some(index),
             ..self.for_item(element, index)
         }
@@ -125,7 +125,7 @@ impl<'r> Surroundings<'r> {
     }
 }
 
-impl Names for Surroundings<'_> {
+impl Names for Bindings<'_> {
     fn value(&self, name: &Name) -> Result<Js, Stop> {
         Ok(match name {
             Name::Input | Name::Json => self.input.clone(),

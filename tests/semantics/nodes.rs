@@ -4,7 +4,7 @@ use crate::expression::Stop;
 use crate::flat::FlatGraph;
 use crate::graph::{Definition, Kind, Merge, Parameter, definition};
 use crate::js::{Js, OPEN};
-use crate::names::Surroundings;
+use crate::names::Bindings;
 use crate::pairing::{Origins, in_order};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ pub type Logs = Vec<(&'static str, String)>;
 pub fn execute(
     kind: &Kind,
     graph: &FlatGraph<'_>,
-    names: &Surroundings<'_>,
+    names: &Bindings<'_>,
     logs: &mut Logs,
 ) -> Result<Result<Outcome, Failure>, Stop> {
     match outcome(kind, graph, names, logs) {
@@ -86,7 +86,7 @@ pub fn execute(
 fn outcome(
     kind: &Kind,
     graph: &FlatGraph<'_>,
-    names: &Surroundings<'_>,
+    names: &Bindings<'_>,
     logs: &mut Logs,
 ) -> Result<Outcome, Trouble> {
     let input = names.input.clone();
@@ -234,11 +234,7 @@ fn emit(port: usize, value: Js) -> Outcome {
 
 /// Origins in the input, if the items are the input's own: of an equal list that is written as a parameter, the documents
 /// don't say. Without a list as input there is nothing to say: all is of the one item.
-fn of_input(
-    from: Vec<Option<usize>>,
-    items: &Option<Parameter>,
-    names: &Surroundings<'_>,
-) -> Option<Origins> {
+fn of_input(from: Vec<Option<usize>>, items: &Option<Parameter>, names: &Bindings<'_>) -> Option<Origins> {
     if !matches!(names.input, Js::Array(_)) {
         return None;
     }
@@ -283,7 +279,7 @@ fn merged_from(mode: &Merge, input: &Js) -> Vec<(usize, Origins)> {
 }
 
 /// A parameter `items`, or else the input, which has to be an array.
-fn array(items: &Option<Parameter>, names: &Surroundings<'_>) -> Result<Vec<Js>, Trouble> {
+fn array(items: &Option<Parameter>, names: &Bindings<'_>) -> Result<Vec<Js>, Trouble> {
     let given = items.as_ref().map(|items| items.evaluate(names)).transpose()?;
     match given
         .filter(|items| !items.is_nullish())

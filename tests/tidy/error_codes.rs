@@ -5,7 +5,12 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Of runs: what stands for all `HTTP_<status>`, and what the API's codes have as well.
-const OF_RUNS_TOO: &[&str] = &["HTTP_404", "MODULE_CHANGED", "QUOTA_EXCEEDED"];
+const OF_RUNS_TOO: &[&str] = &[
+    "HTTP_404",
+    "MODULE_CHANGED",
+    "QUOTA_EXCEEDED",
+    "WORKSPACE_QUOTA_EXCEEDED",
+];
 
 type Codes = BTreeSet<String>;
 

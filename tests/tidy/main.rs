@@ -44,6 +44,65 @@ const BANNED_IN_TESTS: &[(&str, &str)] = &[
     ("SKIPPED:", "tests/shared/needs.rs"),
 ];
 
+/// Names of types that said nothing to whoever had not written them; the glossary of ARCHITECTURE.md has the field's words.
+const BANNED_TYPES: &[&str] = &[
+    "Heed",
+    "Insist",
+    "Looked",
+    "Mistake",
+    "Nudge",
+    "Surroundings",
+    "Told",
+];
+
+#[test]
+fn types_have_names_that_others_know() {
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            for pair in words.windows(2) {
+                let defines = matches!(pair[0], "struct" | "enum" | "trait" | "type");
+                assert!(
+                    !defines || !BANNED_TYPES.contains(&pair[1]),
+                    "{path}:{}: `{}`: call it what the field calls it",
+                    number + 1,
+                    pair[1]
+                );
+            }
+        }
+    }
+}
+
+/// Whoever asks the store for somebody's objects proves a right to them, which the statement has to use.
+#[test]
+fn rights_are_used_where_they_are_taken() {
+    let rights = ["Administrator", "Editor", "Manager", "Runner", "Scope"];
+    let mut found = 0;
+    for (path, text) in sources()
+        .iter()
+        .filter(|(path, _)| path.starts_with("api/store/src/"))
+    {
+        for (number, line) in text.lines().enumerate() {
+            for right in rights {
+                let Some((before, after)) = line.split_once(&format!(": &{right}")) else {
+                    continue;
+                };
+                if after.starts_with(|c: char| c.is_alphanumeric()) {
+                    continue;
+                }
+                found += 1;
+                let name = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+                assert!(
+                    name.is_some_and(|name| !name.starts_with('_')),
+                    "{path}:{}: use the {right} in the statement: {line}",
+                    number + 1
+                );
+            }
+        }
+    }
+    assert!(found > 100, "the store's functions were not found: {found}");
+}
+
 #[test]
 fn every_source_file_opens_with_its_purpose() {
     for (path, text) in sources() {

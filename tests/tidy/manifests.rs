@@ -128,6 +128,11 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
         "compiler",
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
     ),
+    (
+        "import",
+        &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx", "chrono"],
+    ),
+    ("remote", &["axum", "wasmtime", "sqlx", "clap", "hyper"]),
     ("runtime", &["axum", "clap"]),
     // What an executor process executes: it has no network, no database and no files.
     (
@@ -138,6 +143,10 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
     ),
     ("api/model", &["tokio", "axum", "wasmtime", "reqwest", "hyper"]),
     ("api/store", &["axum", "http", "wasmtime", "reqwest", "hyper"]),
+    (
+        "api/files",
+        &["axum", "http", "sqlx", "wasmtime", "reqwest", "hyper"],
+    ),
     ("api/execution", &["axum", "http", "sqlx", "clap", "hyper"]),
     ("api/service", &["axum", "sqlx", "clap", "hyper"]),
     ("api", &["sqlx", "wasmtime"]),
@@ -155,6 +164,19 @@ const KEPT_OUT_BELOW: &[(&str, &[&str])] = &[
     ("node-stdlib/values", NEVER_IN_THE_GUEST),
     (
         "compiler",
+        &[
+            "tokio",
+            "wasmtime",
+            "reqwest",
+            "rand",
+            "getrandom",
+            "chrono",
+            "axum",
+            "sqlx",
+        ],
+    ),
+    (
+        "import",
         &[
             "tokio",
             "wasmtime",

@@ -1,6 +1,8 @@
 //! What the pages under docs/ point to exists: sources, tests, and other pages with their headings.
 
 use super::{files_under, root, sources};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -56,6 +58,103 @@ fn tests_that_the_page_on_security_names_exist() {
         }
     }
     assert!(found > 30, "the page's tests were not found");
+}
+
+#[test]
+fn the_page_on_fuzzing_has_every_target() {
+    let text = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let targets: BTreeSet<String> = ["fuzz/src/targets/mod.rs", "fuzz/src/built/mod.rs"]
+        .into_iter()
+        .flat_map(|path| {
+            let text = text(path);
+            let named = text.lines().filter_map(|line| line.trim().strip_prefix("(\""));
+            let names = named.filter_map(|rest| rest.split('"').next());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(targets.len() > 20, "the targets were not found: {targets:?}");
+    let page = text("fuzz/README.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let described = rows.filter_map(|rest| rest.split('`').next());
+    assert_eq!(described.map(str::to_owned).collect::<BTreeSet<_>>(), targets);
+}
+
+/// The table of what is parsed in docs/security.md: each row says what tries it, and its fuzz targets are there.
+#[test]
+fn whatever_is_parsed_is_tried_by_something() {
+    let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let mut fuzzed = BTreeSet::new();
+    let mut rows = page
+        .lines()
+        .skip_while(|line| *line != "| what | limits | where | tried by |")
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .peekable();
+    assert!(rows.peek().is_some(), "the table was not found");
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let [_, _, _, tried] = cells.as_slice() else {
+            panic!("four cells: {row}");
+        };
+        assert!(tried.contains('`'), "what tries it? {row}");
+        if let Some(targets) = tried.trim().strip_prefix("fuzz: ") {
+            let targets = targets.split(';').next().unwrap();
+            for target in targets.split(", ").map(|target| target.trim().trim_matches('`')) {
+                let is_there = ["targets", "built"]
+                    .iter()
+                    .any(|folder| root().join(format!("fuzz/src/{folder}/{target}.rs")).exists());
+                assert!(is_there, "there is no fuzz target {target}: {row}");
+                fuzzed.insert(target.to_owned());
+            }
+        }
+    }
+    assert!(fuzzed.len() > 15, "the targets were not found: {fuzzed:?}");
+}
+
+/// Whether a part of a path stands for any.
+fn is_any(part: &str) -> bool {
+    part.starts_with([':', '{', '$', '<', '…'])
+}
+
+/// In code style, such as `POST /api/patterns/:id/deploy`: what is behind a question mark, and what stands for an id, is not looked at.
+#[test]
+fn operations_that_pages_name_exist() {
+    let document = fs::read_to_string(root().join("console/openapi.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    let is_there = |method: &str, path: &str| {
+        let wanted: Vec<&str> = path.split('/').collect();
+        paths.iter().any(|(known, operations)| {
+            let known: Vec<&str> = known.split('/').collect();
+            let mut both = known.iter().zip(&wanted);
+            known.len() == wanted.len()
+                && both.all(|(known, wanted)| known == wanted || is_any(known) || is_any(wanted))
+                && operations.get(method).is_some()
+        })
+    };
+    let mut found = 0;
+    for (page, code) in code_of_pages() {
+        let mut words = code.split_whitespace();
+        let (Some(method), Some(path)) = (words.next(), words.next()) else {
+            continue;
+        };
+        let is_method = ["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method);
+        // The reference of nodes has other services'.
+        if page == "docs/nodes.md"
+            || !is_method
+            || !["/api/", "/operator/"].iter().any(|of| path.starts_with(of))
+        {
+            continue;
+        }
+        found += 1;
+        let path = path.split('?').next().unwrap().trim_end_matches('/');
+        let method = method.to_ascii_lowercase();
+        assert!(
+            is_there(&method, path),
+            "{page} names {code}, which does not exist"
+        );
+    }
+    assert!(found > 60, "the pages' operations were not found: {found}");
 }
 
 #[test]

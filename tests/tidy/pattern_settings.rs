@@ -34,7 +34,7 @@ fn the_page_has_the_fields_that_the_api_takes() {
     };
     let pattern: Names = &fields("CreateRequest") | &fields("UpdateRequest");
     assert_eq!(
-        fields_of_table("field of `POST` and `PUT /api/patterns`"),
+        fields_of_table("field of `POST /api/patterns` and `PUT /api/patterns/:id`"),
         pattern
     );
     let deploy = "field of `POST /api/patterns/:id/deploy`";

@@ -72,6 +72,7 @@ pub(crate) async fn try_connection(
             fields: test.fields,
         },
         tenant: Some(tenant.to_string()),
+        owner: Some(share.owner.as_u128()),
         way,
         time_max,
         answer_bytes_max: tests.limits.effect_result_bytes_max,

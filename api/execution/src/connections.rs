@@ -2,6 +2,7 @@
 //! Each is read and decrypted when an effect needs it, so that a deleted one is gone with the next effect.
 
 use crate::consents::{CONSENTED, Consents, unavailable};
+use heddle_model::ids::UserId;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{Connection, ConnectionError, ConnectionFuture, Connections};
 use heddle_store::vault::Vault;
@@ -14,6 +15,8 @@ pub(crate) struct TenantConnections {
     pub store: Store,
     pub vault: Arc<Vault>,
     pub tenant: Tenant,
+    /// Who owns the tenant.
+    pub owner: UserId,
     pub consents: Consents,
 }
 
@@ -48,5 +51,9 @@ impl Connections for TenantConnections {
 
     fn tenant(&self) -> Option<String> {
         Some(self.tenant.to_string())
+    }
+
+    fn owner(&self) -> Option<u128> {
+        Some(self.owner.as_u128())
     }
 }

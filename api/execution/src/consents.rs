@@ -21,9 +21,9 @@ use heddle_model::audit::{Action, Object};
 use heddle_model::clock::{Clock, Timestamp, monotonic};
 use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError, chain};
-use heddle_model::ids::{ConnectionId, WorkspaceId};
+use heddle_model::ids::{ConnectionId, UserId, WorkspaceId};
 use heddle_runtime::consent::{ConsentError, ConsentHttp, Grants};
-use heddle_runtime::{Connection, ConnectionError, EgressPolicy};
+use heddle_runtime::{Connection, ConnectionError, EgressPolicy, names_as_here, names_for};
 use heddle_store::connection_tokens::{self as kept, Kept, NewConsent, NewTokens, Tokens};
 use heddle_store::connections::{self, Opened};
 use heddle_store::vault::{Vault, VaultError};
@@ -144,7 +144,7 @@ impl Consents {
                 .with("This connection has credentials of its own: there is nothing to consent to."));
         }
         let subject = Subject::of(&opened);
-        let resolved = self.resolve(&subject).await?;
+        let resolved = asked_by(editor.user(), self.resolve(&subject)).await?;
         let (state, verifier) = (secret(), secret());
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
         let url = resolved.client.consent_url(&state, &challenge).map_err(refused)?;
@@ -190,15 +190,15 @@ impl Consents {
             connections::opened_own(&mut reader.db(), &self.0.vault, editor, consent.connection).await?;
         drop(reader);
         let subject = Subject::of(&opened.ok_or(Code::NotFound)?);
-        let resolved = self.resolve(&subject).await?;
+        let resolved = asked_by(editor.user(), self.resolve(&subject)).await?;
         check_issuer(&resolved, answer.issuer.as_deref())?;
         let asked_at = self.0.clock.now();
-        let grants = self
-            .0
-            .http
-            .exchange(&resolved.client, &code, &consent.verifier)
-            .await;
-        let grants = grants.map_err(refused)?;
+        let http = &self.0.http;
+        let exchanged = asked_by(
+            editor.user(),
+            http.exchange(&resolved.client, &code, &consent.verifier),
+        );
+        let grants = exchanged.await.map_err(refused)?;
         let (parts, editor, id) = (self.0.clone(), *editor, consent.connection);
         let stored = self.0.store.write(move |db| {
             Box::pin(async move {
@@ -258,7 +258,7 @@ impl Consents {
         });
         let (subject, tokens) = taken.await?;
         match tokens {
-            Some(tokens) => Ok(self.revoke(&subject, &tokens.tokens).await),
+            Some(tokens) => Ok(asked_by(editor.user(), self.revoke(&subject, &tokens.tokens)).await),
             None => Ok(Revoked::Nothing),
         }
     }
@@ -280,7 +280,7 @@ impl Consents {
         let revoking = |tokens: Kept| async move {
             consents.revoke(&subject, &tokens.tokens).await;
         };
-        Ok(tokens.map(|tokens| revoking(tokens).boxed()))
+        Ok(tokens.map(|tokens| asked_by(editor.user(), revoking(tokens)).boxed()))
     }
 
     async fn revoke(&self, subject: &Subject, tokens: &Tokens) -> Revoked {
@@ -366,7 +366,8 @@ impl Consents {
             if is_free && let Some(claim) = self.claim(of.id, found.version).await? {
                 // A run that ends meanwhile must not take the answer with it.
                 let (consents, of) = (self.clone(), of.clone());
-                let work = tokio::spawn(async move { consents.renew(&of, &claim, found).await });
+                let renewing = async move { consents.renew(&of, &claim, found).await };
+                let work = tokio::spawn(names_as_here(renewing));
                 match work.await {
                     Ok(Ok(None)) => continue,
                     Ok(Ok(Some(access))) => return Ok(access),
@@ -501,6 +502,11 @@ impl Consents {
             }
         }
     }
+}
+
+/// What is asked of providers for somebody: whoever asks chooses their names.
+fn asked_by<W: Future>(user: UserId, work: W) -> impl Future<Output = W::Output> {
+    names_for(Some(user.as_u128()), work)
 }
 
 /// Wherever tokens are kept, they can't be read or written now.

@@ -30,7 +30,7 @@ use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::slot::Slot;
-use heddle_model::status::Operation;
+use heddle_model::status::{DeploymentStatus, Operation};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Limits;
 use heddle_store::deployments::{self, DeploymentRow};
@@ -94,6 +94,25 @@ async fn pass_gate(
         }
     }
     Ok(())
+}
+
+/// Refuses to put in place again what is deployed no more, where that would be looked at if it were deployed.
+async fn refuse_past_rules(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    row: &DeploymentRow,
+) -> Result<(), ServiceError> {
+    let Some(environment) = row.environment_id else {
+        return Ok(());
+    };
+    match workspaces::rules(db, editor, environment).await?.is_empty() {
+        true => Ok(()),
+        false => Err(Code::Conflict.with(format!(
+            "This is not deployed any more, and its environment has rules, which are checked when a version is deployed: deploy \
+             version {} of the pattern there.",
+            row.version_number
+        ))),
+    }
 }
 
 /// What the audit log calls an operation.
@@ -437,6 +456,9 @@ impl Deployer {
                         .await?
                         .ok_or(Code::NotFound)?;
                     let status = row.status.apply(operation)?;
+                    if operation == Operation::Redeploy && row.status == DeploymentStatus::Undeployed {
+                        refuse_past_rules(db, &editor, &row).await?;
+                    }
                     let reason = match &after {
                         After::Held(reason) => {
                             schedules::hold(db, &editor, deployment).await?;

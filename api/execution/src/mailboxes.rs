@@ -18,7 +18,7 @@ use heddle_runtime::{MailboxAccess, OpenMailbox};
 use heddle_store::StoreError;
 use heddle_store::polls::{self, PollRow};
 use heddle_store::schedules::ScheduleRow;
-use looking::{Looked, Watch};
+use looking::{LookOutcome, Watch};
 use metrics::counter;
 use record::Record;
 use std::sync::Arc;
@@ -145,7 +145,7 @@ impl Turn {
         let mut mailbox = Box::pin(self.open()).await?;
         let looked = self.watch.look(&mut mailbox, record).await;
         let place = match looked {
-            Ok(Looked::All) if mailbox.can_wait() => {
+            Ok(LookOutcome::All) if mailbox.can_wait() => {
                 let places = self.watch.executions.mailbox_places();
                 places.take(self.watch.active.owner, self.watch.active.tenant)
             }
@@ -157,8 +157,8 @@ impl Turn {
             let looked = looked?;
             ended?;
             return Ok(match looked {
-                Looked::All => End::Regular,
-                Looked::More | Looked::Lost => End::AtOnce,
+                LookOutcome::All => End::Regular,
+                LookOutcome::More | LookOutcome::Lost => End::AtOnce,
             });
         };
         drop(room);
@@ -183,8 +183,8 @@ impl Turn {
             }
             let _room = self.room().await?;
             match self.watch.look(&mut mailbox, record).await? {
-                Looked::All => {}
-                Looked::More | Looked::Lost => break,
+                LookOutcome::All => {}
+                LookOutcome::More | LookOutcome::Lost => break,
             }
         }
         Ok(End::AtOnce)
@@ -245,7 +245,7 @@ impl Turn {
         let tests = self.watch.executions.test_runs();
         let runtime = tests.modules.runtime().await?.clone();
         let access = MailboxAccess {
-            connections: tests.services.connections(self.watch.active.tenant),
+            connections: tests.services.connections(self.watch.active.share()),
             granted: self.watch.active.manifest().rights.connections.clone(),
             connection: self.watch.mailbox.connection.clone(),
             name: self.watch.mailbox.name.clone(),

@@ -1,12 +1,10 @@
 //! Requests that are sent outside of runs, on a tenant's account: how they go, why they fail, and how long what has failed rests.
 
 use crate::executions::Executions;
-use crate::queue::Place;
-use chrono::DateTime;
+use crate::queue::{Place, Share};
 use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::tenant::Tenant;
-use heddle_runtime::{EffectError, Fetch};
+use heddle_runtime::{EffectError, Fetch, retry_after};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -74,7 +72,7 @@ pub(crate) fn shown(message: &str) -> String {
 pub(crate) struct Request {
     /// As the effect `http` takes it.
     pub request: Value,
-    pub tenant: Tenant,
+    pub share: Share,
     /// The connections and hosts that it may use.
     pub granted: (Vec<String>, Vec<String>),
     pub time_max: Duration,
@@ -87,7 +85,7 @@ pub(crate) async fn send(executions: &Executions, request: Request, place: Place
     let fetched = runtime
         .fetch(Fetch {
             request: request.request,
-            connections: tests.services.connections(request.tenant),
+            connections: tests.services.connections(request.share),
             granted: request.granted,
             time_max: request.time_max,
             answer_bytes_max: tests.limits.effect_result_bytes_max,
@@ -96,23 +94,15 @@ pub(crate) async fn send(executions: &Executions, request: Request, place: Place
     drop(place);
     tests
         .meter
-        .count_request(request.tenant, fetched.egress_bytes)
+        .count_request(request.share.tenant, fetched.egress_bytes)
         .await;
     Ok(fetched.result?)
 }
 
-/// What the header Retry-After says: seconds, or a date.
+/// What the header Retry-After says.
 pub(crate) fn told_rest(result: &Value) -> Option<Duration> {
-    let told = result["headers"]["retry-after"].as_str()?.trim();
-    if let Ok(seconds) = told.parse::<u32>() {
-        return Some(Duration::from_secs(seconds.into()));
-    }
-    let date = DateTime::parse_from_rfc2822(told).ok()?.timestamp_millis();
-    let by = result["headers"]["date"].as_str()?;
-    let now = DateTime::parse_from_rfc2822(by.trim()).ok()?.timestamp_millis();
-    u64::try_from(date.saturating_sub(now))
-        .ok()
-        .map(Duration::from_millis)
+    let header = |name: &str| result["headers"][name].as_str();
+    retry_after(header("retry-after")?, header("date"))
 }
 
 /// How long it rests after so many failures: twice as long each time, and never exactly as long as others that failed with it.

@@ -165,18 +165,27 @@ impl Turn {
         if self.claim.is_lost() {
             return Ok(false);
         }
-        let answer = self.ask(place).await?;
-        self.start(answer, row).await?;
+        let at = self.now();
+        let cursor = self.cursor(at);
+        let answer = self.ask(place, cursor.as_deref()).await?;
+        self.start(answer, (cursor, at), row).await?;
         Ok(true)
     }
 
+    /// What the request says of what is known. The first one asks for all there is, or passes over it.
+    fn cursor(&self, at: Timestamp) -> Option<String> {
+        match self.is_first() {
+            true => self.poll.since(at).filter(|_| !self.poll.from_beginning),
+            false => self.known.cursor.clone(),
+        }
+    }
+
     /// The answer's text, asked for in a place among the workspace's runs and on its account.
-    async fn ask(&self, place: Place) -> Result<String, Failure> {
+    async fn ask(&self, place: Place, cursor: Option<&str>) -> Result<String, Failure> {
         let rights = &self.active.manifest().rights;
-        let cursor = self.known.cursor.as_deref().filter(|_| !self.is_first());
         let request = Request {
             request: self.poll.request(cursor),
-            tenant: self.active.tenant,
+            share: self.active.share(),
             granted: (rights.connections.clone(), rights.hosts.clone()),
             time_max: TIME_MAX + GRACE,
         };
@@ -188,14 +197,20 @@ impl Turn {
         self.known.source != self.source
     }
 
-    /// Starts a run for each thing that is new, unless it is lost meanwhile.
-    async fn start(&self, answer: String, row: &mut PollRow) -> Result<(), Failure> {
+    /// Starts a run for each thing that is new, unless it is lost meanwhile. `said` is what the request said, at which time.
+    async fn start(
+        &self,
+        answer: String,
+        (said, at): (Option<String>, Timestamp),
+        row: &mut PollRow,
+    ) -> Result<(), Failure> {
         let is_first = self.is_first();
         let seen = match is_first {
             true => Seen::default(),
             false => Seen::of_stored(&row.seen),
         };
-        let picked = picked::pick(self.poll.clone(), answer, seen.clone(), self.now()).await?;
+        let since = said.filter(|_| self.poll.says_since());
+        let picked = picked::pick(self.poll.clone(), answer, seen.clone(), (self.now(), since)).await?;
         let Picked { keys, new, cursor } =
             picked.map_err(|problem| unreadable(format!("The answer {problem}.")))?;
         row.last.things = i64::try_from(keys.len()).unwrap_or(i64::MAX);
@@ -229,7 +244,7 @@ impl Turn {
         // What follows a list of which not all is seen would leave out the rest.
         if matches!(began, Ok(true)) {
             let before = row.cursor.take().filter(|_| !is_first);
-            row.cursor = cursor.or(before);
+            row.cursor = cursor.or_else(|| self.poll.since(at)).or(before);
         } else if is_first {
             row.cursor = None;
         }

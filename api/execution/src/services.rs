@@ -4,6 +4,7 @@ use crate::connections::TenantConnections;
 use crate::consents::Consents;
 use crate::files::FileService;
 use crate::key_values::StoredValues;
+use crate::queue::Share;
 use crate::run::Run;
 use heddle_model::clock::Clock;
 use heddle_model::ids::FileId;
@@ -34,7 +35,7 @@ impl RunServices {
             return deployment.unused_services.clone();
         }
         Services {
-            connections: self.connections(deployment.tenant),
+            connections: self.connections(deployment.share()),
             key_values: Arc::new(StoredValues {
                 store: self.store.clone(),
                 clock: self.clock.clone(),
@@ -54,10 +55,10 @@ impl RunServices {
     }
 
     /// For a test run, whose author may read these files. The values that it keeps are gone with the run.
-    pub fn of_test(&self, tenant: Tenant, files: BTreeSet<FileId>) -> Services {
+    pub fn of_test(&self, share: Share, files: BTreeSet<FileId>) -> Services {
         Services {
-            connections: self.connections(tenant),
-            files: self.files.of_test(tenant, files),
+            connections: self.connections(share),
+            files: self.files.of_test(share.tenant, files),
             ..Services::default()
         }
     }
@@ -70,11 +71,12 @@ impl RunServices {
         }
     }
 
-    pub fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
+    pub fn connections(&self, share: Share) -> Arc<TenantConnections> {
         Arc::new(TenantConnections {
             store: self.store.clone(),
             vault: self.vault.clone(),
-            tenant,
+            tenant: share.tenant,
+            owner: share.owner,
             consents: self.consents.clone(),
         })
     }

@@ -2,8 +2,8 @@
 //! claimed in the database, so that one server at a time asks; what a service may know is noted before it is told, and looked for by
 //! its address before it is told again. So whenever a server stops, each webhook is there once.
 
+mod reconcile;
 mod service;
-mod told;
 
 use crate::executions::Executions;
 use crate::outside::{Failure, shown};
@@ -16,10 +16,10 @@ use heddle_model::subscription::Remote;
 use heddle_store::subscriptions::{self, DueRow, SubscriptionRow, SubscriptionState};
 use heddle_store::{StoreError, endpoints};
 use metrics::counter;
+use reconcile::{Reconciled, Task};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
-use told::{Task, Told};
 
 /// Rows of one look at the database.
 const DUE_MAX: i64 = 100;
@@ -151,7 +151,7 @@ impl Turn {
 
     /// Takes away what was made when somebody else had gone on already, who doesn't know of it.
     async fn take_back(&self, id: &str) {
-        if let Err(failure) = Box::pin(told::take_back(self.task(), id)).await {
+        if let Err(failure) = Box::pin(reconcile::take_back(self.task(), id)).await {
             tracing::warn!(
                 deployment = %self.row.deployment_id,
                 node = self.row.node_id,
@@ -212,13 +212,13 @@ impl Turn {
         counter!("heddle_subscriptions_total", "result" => result).increment(1);
         state.checked_at = Some(now.millis());
         let failure = match went {
-            Ok(Told::Forgotten) => return Ended::Forgotten,
-            Ok(Told::Overtaken) => return Ended::Left,
-            Ok(Told::Stands(expires_at)) => {
+            Ok(Reconciled::Forgotten) => return Ended::Forgotten,
+            Ok(Reconciled::Overtaken) => return Ended::Left,
+            Ok(Reconciled::Stands(expires_at)) => {
                 state.expires_at = expires_at;
                 return Ended::Stands(self.rested(state));
             }
-            Ok(Told::Made(Remote { id, expires_at }, secret)) => {
+            Ok(Reconciled::Made(Remote { id, expires_at }, secret)) => {
                 state.remote_id = Some(id);
                 state.subscribed_at = Some(now.millis());
                 state.expires_at = expires_at;
@@ -266,7 +266,7 @@ impl Turn {
     }
 
     /// Asks the service when it is its turn.
-    async fn asked(&self, state: &mut SubscriptionState) -> Result<Told, Failure> {
+    async fn asked(&self, state: &mut SubscriptionState) -> Result<Reconciled, Failure> {
         // As polls do, by whose measure they ask: none of one owner's waits where others' would.
         let _of_owner = self.executions.polls_of(self.share.owner).acquire_owned().await;
         let one = self.executions.polls_at_once().acquire();
@@ -274,7 +274,7 @@ impl Turn {
             Code::Unavailable
                 .with("Too many services are being asked right now: this one will be asked later.")
         })?;
-        Box::pin(told::tell(self.task(), state)).await
+        Box::pin(reconcile::tell(self.task(), state)).await
     }
 
     /// `false`: somebody else has gone on with it, and it was not stored.

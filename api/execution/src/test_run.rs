@@ -184,7 +184,7 @@ impl TestRuns {
             replay: None,
             calls: Some(self.calls.of_test(tenant, environment)),
             callbacks: None,
-            services: self.services.of_test(tenant, files),
+            services: self.services.of_test(share, files),
             watcher: wishes.watcher,
             on_wait: None,
             is_contained: wishes.is_contained,

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, try_unfold};
+use heddle_model::ids::UserId;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -35,7 +36,7 @@ struct DirectoryWriter {
 
 #[async_trait]
 impl Objects for Directory {
-    async fn create(&self, key: &Key) -> Result<Box<dyn ObjectWriter>, FileError> {
+    async fn create(&self, key: &Key, _: Option<UserId>) -> Result<Box<dyn ObjectWriter>, FileError> {
         let (root, path) = (self.0.clone(), self.path(key));
         let file = blocking({
             let path = path.clone();

@@ -11,11 +11,11 @@ use crate::shared::{NewFile, Shared};
 use crate::writer::{Room, Writer};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::file::{Holder, clean_name, clean_type};
-use heddle_model::ids::{BlobId, FileId, WorkspaceId};
+use heddle_model::ids::{BlobId, FileId, UserId, WorkspaceId};
 use heddle_model::tenant::Tenant;
-use heddle_store::Store;
 use heddle_store::files::{self, FileRow, NewBlob};
 use heddle_store::vault::{Sealed, Vault, VaultError};
+use heddle_store::{Store, workspaces};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,6 +86,7 @@ impl Files {
         let key = ContentKey::random();
         let cipher = key.cipher();
         let vault = self.0.vault.clone();
+        let is_shared_out = self.0.objects.is_shared_out();
         let begun = self.0.store.write(move |db| {
             Box::pin(async move {
                 let sealed = vault
@@ -98,16 +99,20 @@ impl Files {
                     sealed_key: sealed.bytes,
                 };
                 files::begin(db, &row, now).await?;
-                Ok(())
+                Ok(match tenant {
+                    Tenant::User(user) => Some(user),
+                    Tenant::Workspace(workspace) if is_shared_out => workspaces::owner(db, workspace).await?,
+                    Tenant::Workspace(_) => None,
+                })
             })
         });
-        let begun: Result<(), VaultError> = begun.await;
-        begun?;
+        let begun: Result<Option<UserId>, VaultError> = begun.await;
+        let owner = begun?;
         let key = Key {
             tenant: tenant.to_string(),
             blob,
         };
-        match self.0.objects.create(&key).await {
+        match self.0.objects.create(&key, owner).await {
             Ok(object) => Ok(Writer::new(self.0.clone(), (new, room), blob, cipher, object)),
             Err(error) => {
                 self.0.abandon(blob).await;

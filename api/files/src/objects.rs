@@ -4,7 +4,7 @@ use crate::error::FileError;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use heddle_model::ids::BlobId;
+use heddle_model::ids::{BlobId, UserId};
 use std::fmt;
 use std::ops::Range;
 
@@ -29,8 +29,13 @@ impl Key {
 /// Keeps objects.
 #[async_trait]
 pub trait Objects: fmt::Debug + Send + Sync + 'static {
-    /// Begins to write an object that does not exist yet.
-    async fn create(&self, key: &Key) -> Result<Box<dyn ObjectWriter>, FileError>;
+    /// Begins to write an object that does not exist yet, for the owner of its tenant, if that is known.
+    async fn create(&self, key: &Key, owner: Option<UserId>) -> Result<Box<dyn ObjectWriter>, FileError>;
+
+    /// Whether only so many are written at a time, of which owners have shares.
+    fn is_shared_out(&self) -> bool {
+        false
+    }
 
     /// Reads a part of an object that was finished.
     async fn read(
@@ -48,7 +53,7 @@ pub trait Objects: fmt::Debug + Send + Sync + 'static {
             tenant: "check".to_owned(),
             blob: BlobId::new(),
         };
-        let mut writer = self.create(&key).await?;
+        let mut writer = self.create(&key, None).await?;
         writer.write(vec![Bytes::from_static(b"heddle")]).await?;
         writer.finish().await?;
         self.remove(&key, None).await

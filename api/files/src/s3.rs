@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
+use heddle_model::ids::UserId;
+use heddle_store::per_user::PerUser;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
@@ -17,12 +19,14 @@ use secrecy::ExposeSecret;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of a part: services want 5 MiB at least, and 10,000 parts at most.
 const PART_BYTES: usize = 8 << 20;
 /// Uploads at a time, each of which holds a part in memory; more wait.
 const UPLOADS_MAX: usize = 16;
+/// Of these, uploads to workspaces of one owner.
+const UPLOADS_PER_OWNER_MAX: usize = UPLOADS_MAX / 2;
 /// For a place among these: an upload holds one from its first byte to its last, however slowly they come.
 const PLACE_WAIT_MAX: Duration = Duration::from_secs(30);
 /// For one request to the service, with its repetitions.
@@ -43,6 +47,7 @@ pub struct S3 {
     store: Result<Arc<AmazonS3>, String>,
     prefix: String,
     places: Arc<Semaphore>,
+    places_of_owners: PerUser,
 }
 
 impl S3 {
@@ -72,6 +77,7 @@ impl S3 {
             store: builder.build().map(Arc::new).map_err(|error| error.to_string()),
             prefix: settings.prefix.clone(),
             places: Arc::new(Semaphore::new(UPLOADS_MAX)),
+            places_of_owners: PerUser::new(UPLOADS_PER_OWNER_MAX),
         }
     }
 
@@ -79,10 +85,33 @@ impl S3 {
         self.store.clone().map_err(FileError::bytes)
     }
 
+    /// Waits for a place: whoever has many waits for their own, and for nobody else's.
+    async fn place(&self, owner: Option<UserId>) -> Result<Place, FileError> {
+        let taken = async {
+            let of_owner = match owner {
+                Some(owner) => Some(self.places_of_owners.of(owner).acquire_owned().await?),
+                None => None,
+            };
+            Ok::<_, AcquireError>(Place {
+                _of_owner: of_owner,
+                _of_all: self.places.clone().acquire_owned().await?,
+            })
+        };
+        let taken = tokio::time::timeout(PLACE_WAIT_MAX, taken).await;
+        let full = |_| FileError::bytes("All places for uploads are taken.");
+        taken.map_err(full)?.map_err(FileError::bytes)
+    }
+
     fn path(&self, key: &Key) -> Path {
         let prefix = self.prefix.split('/').filter(|part| !part.is_empty());
         Path::from_iter(prefix.map(str::to_owned).chain(key.path()))
     }
+}
+
+/// For one upload.
+struct Place {
+    _of_owner: Option<OwnedSemaphorePermit>,
+    _of_all: OwnedSemaphorePermit,
 }
 
 struct S3Writer {
@@ -93,16 +122,13 @@ struct S3Writer {
     upload: Option<String>,
     is_told: bool,
     parts: Vec<PartId>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 #[async_trait]
 impl Objects for S3 {
-    async fn create(&self, key: &Key) -> Result<Box<dyn ObjectWriter>, FileError> {
-        let place = self.places.clone().acquire_owned();
-        let place = tokio::time::timeout(PLACE_WAIT_MAX, place)
-            .await
-            .map_err(|_| FileError::bytes("All places for uploads are taken."))?;
+    async fn create(&self, key: &Key, owner: Option<UserId>) -> Result<Box<dyn ObjectWriter>, FileError> {
+        let place = self.place(owner).await?;
         Ok(Box::new(S3Writer {
             store: self.store()?,
             path: self.path(key),
@@ -111,8 +137,12 @@ impl Objects for S3 {
             upload: None,
             is_told: false,
             parts: Vec::new(),
-            _place: place.map_err(FileError::bytes)?,
+            _place: place,
         }))
+    }
+
+    fn is_shared_out(&self) -> bool {
+        true
     }
 
     async fn read(
@@ -217,5 +247,43 @@ impl S3Writer {
         let sent = self.store.put_part(&self.path, &upload, number, part).await;
         self.parts.push(sent.map_err(FileError::bytes)?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use heddle_model::ids::BlobId;
+
+    #[tokio::test]
+    async fn an_owner_leaves_others_half_of_the_places() {
+        let s3 = S3::new(&S3Settings {
+            bucket: "files".to_owned(),
+            prefix: String::new(),
+            region: "us-east-1".to_owned(),
+            endpoint: Some("http://127.0.0.1:9".to_owned()),
+            keys: Some(("id".to_owned(), "secret".into())),
+        });
+        // A tenant each: workspaces are free.
+        let begin = |owner| {
+            let key = Key {
+                tenant: UserId::new().to_string(),
+                blob: BlobId::new(),
+            };
+            let s3 = &s3;
+            async move { s3.create(&key, Some(owner)).await }
+        };
+        let (ann, bob) = (UserId::new(), UserId::new());
+        let mut of_ann = Vec::new();
+        while let Some(begun) = begin(ann).now_or_never() {
+            of_ann.push(begun.unwrap());
+        }
+        assert_eq!(of_ann.len(), UPLOADS_PER_OWNER_MAX);
+        let mut waits = Box::pin(begin(ann));
+        assert!(waits.as_mut().now_or_never().is_none());
+        assert!(begin(bob).now_or_never().unwrap().is_ok());
+        drop(of_ann.pop());
+        assert!(waits.as_mut().now_or_never().unwrap().is_ok());
     }
 }

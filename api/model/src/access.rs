@@ -144,6 +144,12 @@ impl Scope {
         self.limit.map_or(self.role, |limit| self.role.min(limit.role()))
     }
 
+    /// Checks that the caller may see what senders of webhooks sign with, also while the workspace is suspended.
+    pub fn sees_secrets(&self) -> Result<(), ServiceError> {
+        self.has_role(WorkspaceRole::Editor)?;
+        self.key_allows(KeyScope::Edit)
+    }
+
     /// For running what is deployed, and for cancelling it.
     pub fn runner(&self) -> Result<Runner, ServiceError> {
         self.at_least(WorkspaceRole::Editor, KeyScope::Run).map(Runner)

@@ -30,7 +30,7 @@ pub struct Form {
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
+pub struct FieldError {
     /// The field's place in the form.
     pub field: usize,
     /// A sentence for whoever fills it in.
@@ -60,14 +60,14 @@ impl Form {
 
     /// The same of what a program has sent as JSON: numbers for texts, and true or false for a box that is ticked or not. There
     /// are no files in it, since JSON can only claim to have some.
-    pub fn check_json(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<Mistake>> {
+    pub fn check_json(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<FieldError>> {
         let mut sent = Map::new();
         let mut mistakes = Vec::new();
         for (place, field) in self.fields.iter().enumerate() {
             match given.get(&field.name).map(|value| check::as_sent(field, value)) {
                 Some(Ok(Some(value))) => drop(sent.insert(field.name.clone(), value)),
                 Some(Ok(None)) | None => {}
-                Some(Err(message)) => mistakes.push(Mistake {
+                Some(Err(message)) => mistakes.push(FieldError {
                     field: place,
                     message,
                 }),
@@ -112,7 +112,7 @@ impl Form {
     }
 
     /// What is wrong, field by field, for a program.
-    pub fn told(&self, mistakes: &[Mistake]) -> String {
+    pub fn told(&self, mistakes: &[FieldError]) -> String {
         let told = mistakes.iter().filter_map(|mistake| {
             let field = self.fields.get(mistake.field)?;
             Some(format!("`{}`: {}", field.name, mistake.message))
@@ -126,13 +126,13 @@ impl Form {
     }
 
     /// The values of the event, by name: what people have sent, as texts and files, each as its field has it.
-    pub fn check(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<Mistake>> {
+    pub fn check(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<FieldError>> {
         let mut values = Map::new();
         let mut mistakes = Vec::new();
         for (place, field) in self.fields.iter().enumerate() {
             match check::value(field, given.get(&field.name)) {
                 Ok(value) => drop(values.insert(field.name.clone(), value)),
-                Err(message) => mistakes.push(Mistake {
+                Err(message) => mistakes.push(FieldError {
                     field: place,
                     message,
                 }),

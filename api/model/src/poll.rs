@@ -7,6 +7,7 @@ mod seen;
 pub use answer::{AnswerProblem, Found, Thing};
 pub use seen::Seen;
 
+use crate::clock::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -15,6 +16,8 @@ pub const EVERY_FIVE_MINUTES: &str = "*/5 * * * *";
 /// Time for an answer, unless the node has another; none may have more than the last.
 const TIMEOUT_MS: f64 = 30_000.0;
 const TIMEOUT_MS_MAX: f64 = 60_000.0;
+/// What came before the last answer's time is asked for once more: clocks differ, and services list some things late.
+const OVERLAP_MS: i64 = 60_000;
 
 /// What a service is asked again and again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +39,8 @@ pub struct Poll {
     cursor: Option<String>,
     /// The query parameter that has it.
     cursor_parameter: Option<String>,
+    /// The query parameter that has the time of the last answer.
+    since_parameter: Option<String>,
     /// Whether runs are started for what is there at the first time.
     pub from_beginning: bool,
 }
@@ -62,6 +67,7 @@ impl Poll {
             is_table: parameters.get("table") == Some(&Value::Bool(true)),
             cursor: text("cursor"),
             cursor_parameter: text("cursorParameter"),
+            since_parameter: text("sinceParameter"),
             from_beginning: text("startFrom").as_deref() == Some("beginning"),
         }
     }
@@ -83,13 +89,17 @@ impl Poll {
         if let (true, Value::Array(said)) = (self.is_table, &mut said) {
             said.push("table".into());
         }
+        if let (Some(name), Value::Array(said)) = (&self.since_parameter, &mut said) {
+            said.push(json!({ "since": name }));
+        }
         hex::encode(Sha256::digest(said.to_string()))
     }
 
     /// The request, as the effect `http` takes it.
     pub fn request(&self, cursor: Option<&str>) -> Value {
         let mut pairs = texts(&self.query);
-        if let (Some(name), Some(cursor)) = (&self.cursor_parameter, cursor) {
+        let name = self.cursor_parameter.as_ref().or(self.since_parameter.as_ref());
+        if let (Some(name), Some(cursor)) = (name, cursor) {
             pairs.retain(|(other, _)| other != name);
             pairs.push((name.clone(), cursor.to_owned()));
         }
@@ -116,6 +126,17 @@ impl Poll {
             request["body"] = json!({ "text": body.to_string() });
         }
         request
+    }
+
+    /// What a request says that asks for what has come since this time, if it says a time.
+    pub fn since(&self, time: Timestamp) -> Option<String> {
+        let from = Timestamp::from_millis(time.millis().saturating_sub(OVERLAP_MS));
+        self.since_parameter.as_ref().map(|_| from.to_string())
+    }
+
+    /// Whether requests say a time.
+    pub fn says_since(&self) -> bool {
+        self.since_parameter.is_some()
     }
 
     /// What is in an answer.

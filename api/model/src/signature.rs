@@ -225,6 +225,8 @@ pub struct Jwt {
     pub algorithm: String,
     /// The issuer's public keys, a JSON Web Key Set; empty for algorithms with a shared secret.
     pub keys: String,
+    /// Where the issuer publishes them instead.
+    pub keys_url: Option<String>,
     /// `iss`, if it is checked.
     pub issuer: Option<String>,
     /// `aud`, if it is checked.

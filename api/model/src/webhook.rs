@@ -356,6 +356,7 @@ fn authentication(scheme: Scheme, parameters: &Map<String, Value>) -> Authentica
         jwt: Jwt {
             algorithm: owned(&jwt, "algorithm").unwrap_or_else(|| "HS256".to_owned()),
             keys: jwt.get("keys").map(Value::to_string).unwrap_or_default(),
+            keys_url: owned(&jwt, "keysUrl"),
             issuer: owned(&jwt, "issuer"),
             audience: owned(&jwt, "audience"),
         },

@@ -15,7 +15,16 @@ use heddle_model::ids::EndpointId;
 use heddle_store::{StoreError, audit};
 use std::time::Duration;
 
-/// Reading the same secret again within this time is told once: pages are read anew while they are open.
+/// How somebody comes to read a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It was asked for.
+    AskedFor,
+    /// It is part of something else.
+    ByTheWay,
+}
+
+/// Reading the same secret by the way again within this time is told once: lists are read anew all the time.
 const READ_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Tells of what no transaction of ours was part of, such as a run that was cancelled.
@@ -27,17 +36,20 @@ pub async fn note(service: &Service, scope: &Scope, note: Note) -> Result<(), St
         .await
 }
 
-/// Tells that the caller is shown the secrets of these webhooks, unless they were within the last hour.
+/// Tells that the caller is shown the secrets of these webhooks; by the way, unless they were within the last hour.
 pub async fn note_read(
     service: &Service,
     scope: &Scope,
     endpoints: Vec<EndpointId>,
+    reading: Reading,
 ) -> Result<(), StoreError> {
     let since = scope.origin().at.minus(READ_NOTED_EVERY);
     let mut news = Vec::new();
     for endpoint in endpoints {
         let object = Object::Endpoint(endpoint);
-        if !audit::has_read(&mut service.store.reader().await?.db(), scope, &object, since).await? {
+        let is_news = reading == Reading::AskedFor
+            || !audit::has_read(&mut service.store.reader().await?.db(), scope, &object, since).await?;
+        if is_news {
             news.push(Action::WebhookSecretRead.of(object));
         }
     }

@@ -5,9 +5,11 @@ mod cache;
 pub mod event;
 pub mod journal;
 pub mod jwt;
+pub mod key_sets;
 mod limits;
 pub mod snippets;
 pub mod sweeper;
+pub mod turns;
 
 pub use cache::Endpoint;
 pub(crate) use limits::Counts;
@@ -17,12 +19,15 @@ use cache::Endpoints;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::PatternId;
+use heddle_runtime::EgressPolicy;
 use heddle_store::vault::Vault;
 use heddle_store::webhook_logs::{delete_surplus_for_system, surplus_for_system, sweep_for_system};
 use heddle_store::{Store, StoreError};
 use journal::Journal;
+use key_sets::KeySets;
 use std::sync::Arc;
 use std::time::Duration;
+use turns::Turns;
 
 /// Lines of the log that one statement deletes, since other writes wait for it.
 const SWEPT_TOGETHER: i64 = 1_000;
@@ -45,6 +50,10 @@ pub struct Webhooks {
     pub limits: Limits,
     /// What came in.
     pub journal: Journal,
+    /// The keys of those who issue senders' tokens.
+    pub key_sets: KeySets,
+    /// Whose webhooks wait for others'.
+    pub turns: Turns,
     store: Store,
     log_age_max: Duration,
     log_lines_max: u64,
@@ -52,11 +61,19 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Starts the writing of the log.
-    pub fn new(settings: Settings, store: Store, clock: Clock, vault: Arc<Vault>) -> Self {
+    pub fn new(
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        vault: Arc<Vault>,
+        egress: &EgressPolicy,
+    ) -> Self {
         Webhooks {
-            endpoints: Endpoints::new(store.clone(), vault, clock),
+            endpoints: Endpoints::new(store.clone(), vault, clock.clone()),
+            key_sets: KeySets::new(egress, clock),
             limits: Limits::new(settings.limits, store.is_shared()),
             journal: Journal::start(store.clone()),
+            turns: Turns::default(),
             store,
             log_age_max: settings.log_age_max,
             log_lines_max: settings.log_lines_max,

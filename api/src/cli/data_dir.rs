@@ -14,6 +14,8 @@ pub fn database(data_dir: &Path) -> PathBuf {
 
 /// Beginnings of the names of our files in the directory.
 const OURS: [&str; 5] = ["heddle.db", "master-key", "jwt-secret", "serve.lock", "starts"];
+/// Our directories in it.
+const DIRECTORIES: [&str; 2] = ["cache", "files"];
 
 /// Makes the directory, for its user only, unless it is there. What is there already and can be read by others, as older
 /// versions made it, is kept from them.
@@ -42,7 +44,7 @@ fn keep_private(data_dir: &Path) -> io::Result<()> {
             if entry.file_type()?.is_file() {
                 close_to_others(&entry.path(), 0o600)?;
             }
-        } else if name != "cache" {
+        } else if !DIRECTORIES.contains(&&*name) {
             has_strangers = true;
         }
     }

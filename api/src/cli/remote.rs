@@ -9,9 +9,9 @@ mod making;
 mod replaying;
 mod resending;
 mod running;
-mod surroundings;
 mod tapping;
 mod words;
+mod workspace_files;
 
 pub use changes::{DiffArgs, PullArgs, PushArgs, StatusArgs, diff, pull, push, status};
 pub use deployments::{DeploymentsArgs, deployments};

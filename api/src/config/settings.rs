@@ -3,7 +3,7 @@
 use super::files::FileSettings;
 use super::http::HttpLimits;
 use super::sources::{SettingError, Values};
-use super::values::{bytes, duration, set};
+use super::values::{bytes, domain, duration, origin, set};
 use super::{Config, LogFormat, keys, logins, oauth_clients};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
@@ -273,7 +273,13 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         })?;
         config.trusted_proxies.push(parsed);
     }
-    config.cors_origins = values.list("cors_origins").map(str::to_owned).collect();
+    for given in values.list("cors_origins") {
+        let wrong = || {
+            let message = format!("`{given}` is not an origin such as https://app.example.com");
+            values.error("cors_origins", message)
+        };
+        config.cors_origins.push(origin(given).ok_or_else(wrong)?);
+    }
     config.egress = EgressPolicy::parse(values.list("egress_allow"))
         .map_err(|error| values.error("egress_allow", error.to_string()))?;
     config.sqlite_dir = values.parsed("sqlite_dir")?;
@@ -468,7 +474,7 @@ fn compilations(values: &Values, config: &mut Config) -> Result<(), SettingError
 }
 
 fn mail(values: &Values, config: &mut Config) -> Result<(), SettingError> {
-    set(&mut config.mail_domain, values.parsed("mail_domain")?);
+    set(&mut config.mail_domain, values.read("mail_domain", domain)?);
     config.inbound_secret = values.text("inbound_secret").map(Into::into);
     config.smtp_listen = values.parsed("smtp_listen")?;
     Ok(())

@@ -55,8 +55,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "tls_cert",
         "none",
-        "File of a TLS certificate and those that lead to its authority, in PEM; with it and tls_key the server speaks \
-         TLS. Read again when it changes",
+        "File with the TLS certificate and its chain, in PEM; with it and tls_key the server speaks TLS. Read again when \
+         it changes",
     ),
     setting("tls_key", "none", "File of the certificate's private key, in PEM"),
     setting(
@@ -178,8 +178,8 @@ pub const SETTINGS: &[Setting] = &[
     tables(secret(
         "oauth_clients",
         "none",
-        "Clients at providers that people consent at for connections, for all workspaces, as tables in the file or as JSON: \
-         see connections.md",
+        "OAuth clients for connections by consent, for all workspaces, as tables in the file or as JSON: see \
+         connections.md",
     )),
     tables(setting(
         "group_roles",
@@ -510,8 +510,8 @@ pub const SETTINGS: &[Setting] = &[
          needs more than is left fails",
     ),
     setting("workspace_concurrency", "64", "Concurrent runs per workspace"),
-    setting("mailboxes", "500", "Mailboxes that it stays connected to"),
-    setting("workspace_mailboxes", "20", "The same of one workspace"),
+    setting("mailboxes", "500", "Mailboxes that a server stays connected to"),
+    setting("workspace_mailboxes", "20", "The same for one workspace"),
     setting("workers", "processors", "Threads that execute runs"),
     setting(
         "queue_runs",

@@ -5,11 +5,13 @@ use super::invalid_graph::InvalidGraph;
 use crate::app::App;
 use crate::http::error::ApiError;
 use axum::response::Response;
-use heddle_execution::deploy::{Compared, DeployError, DeployRequest, DeployVersion, Gate, Plan};
+use heddle_execution::deploy::{Compared, DeployError, DeployRequest, DeployVersion, Gate, Plan, Target};
 use heddle_model::access::Editor;
 use heddle_model::deploy_rules::DeployRules;
 use heddle_model::error::{Code, Detail, ServiceError};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
+use heddle_model::status::DeploymentStatus;
+use heddle_service::patterns::no_definitions;
 use heddle_service::replays::{self, Deployed, ReplayError, Request, Tried};
 use heddle_service::test_cases::{self, Subject};
 use heddle_store::{StoreError, deployments};
@@ -96,10 +98,12 @@ pub async fn passed(
         compared: Some(Compared::of(&plan.row, plan.replaces.as_ref())),
         ..Gate::default()
     };
-    // What moves here from another environment was deployed by that one's rules: nobody has approved here what it may reach.
-    let was_here =
-        (plan.replaces.as_ref()).is_some_and(|replaced| replaced.environment_id == plan.row.environment_id);
-    let former = plan.former_rights.clone().filter(|_| was_here);
+    // What moves here from another environment was deployed by that one's rules: nobody has approved here what it may reach. What
+    // is not deployed any more may reach nothing.
+    let is_here = plan.replaces.as_ref().is_some_and(|replaced| {
+        replaced.environment_id == plan.row.environment_id && replaced.status != DeploymentStatus::Undeployed
+    });
+    let former = plan.former_rights.clone().filter(|_| is_here);
     let added = plan.rights.without(&former.unwrap_or_default());
     let added = added.listed();
     if rules.require_approval && !added.is_empty() {
@@ -201,14 +205,47 @@ pub async fn promotable(
         .plan_promotion(editor, deployment, environment)
         .await?;
     if rules.require_tests {
-        let subject = Subject {
-            version: Some(plan.row.version_number),
-            graph: None,
-            definitions: None,
-            is_kept: true,
-        };
-        test_cases::require(app, editor, pattern, subject).await?;
+        tested(app, editor, &plan).await?;
     }
     let tried = Tried::Module(plan.row.version_number, plan.row.artifact.clone());
     passed(app, editor, (&plan, tried), (rules, said)).await
+}
+
+/// Runs the pattern's tests on the version that a plan promotes. What they are run on has to be what is promoted: definitions that
+/// came with a request are kept in no version.
+async fn tested(app: &App, editor: &Editor, plan: &Plan) -> Result<(), Refused> {
+    let (pattern, version) = (plan.row.pattern_id, plan.row.version_number);
+    if test_cases::list(app, editor, pattern).await?.is_empty() {
+        return Ok(());
+    }
+    let request = DeployRequest {
+        node_definitions: no_definitions(),
+        target: Target {
+            environment: plan.row.environment_id,
+            moves: Some(false),
+        },
+        trace: plan.trace,
+        version: DeployVersion::Exactly(version),
+        gate: Gate::default(),
+    };
+    match app.executions.plan(editor, pattern, request).await {
+        Ok(own) if own.row.artifact == plan.row.artifact => {}
+        Ok(_) | Err(DeployError::Invalid { .. }) => {
+            let message = format!(
+                "The tests of version {version} can't be run on what is deployed: it was deployed with definitions of its own, or \
+                 by another heddle, and this environment asks for tests. Nothing was deployed. Deploy the version to this \
+                 environment, or deploy it again where it is, and promote that."
+            );
+            return Err(Code::TestsFailed.with(message).into());
+        }
+        Err(DeployError::Other(error)) => return Err(error.into()),
+    }
+    let subject = Subject {
+        version: Some(version),
+        graph: None,
+        definitions: None,
+        is_kept: true,
+    };
+    test_cases::require(app, editor, pattern, subject).await?;
+    Ok(())
 }

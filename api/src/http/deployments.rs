@@ -5,7 +5,7 @@ use super::extract::{self, Caller, Path, Query, given};
 use super::in_environment::InEnvironment;
 use super::inbound::{self, EmailEndpoint};
 use super::reply::{Enveloped, Listed, PageMeta};
-use super::webhook_endpoints::{self, WebhookEndpoint};
+use super::webhook_endpoints::{self, ShownSecrets, WebhookEndpoint};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
@@ -301,9 +301,10 @@ struct Deployment {
 /// Gets a deployment.
 #[utoipa::path(
     get, path = "/api/deployments/{id}", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = DeploymentId, Path, description = "Deployment")),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ShownSecrets),
     responses(
         (status = 200, description = "The deployment", body = Enveloped<Deployment>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
@@ -312,6 +313,7 @@ async fn get_deployment(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<DeploymentId>,
+    Query(shown): Query<ShownSecrets>,
 ) -> Result<Enveloped<Deployment>, ApiError> {
     let mut reader = app.store.reader().await?;
     let row = deployments::visible(&mut reader.db(), &caller.scope, id)
@@ -323,10 +325,11 @@ async fn get_deployment(
         None => (row.pattern_name.clone(), String::new()),
     };
     let db = &mut reader.db();
-    let webhook_endpoints = webhook_endpoints::of_deployment_row(&app, db, &caller.scope, &row).await?;
+    let webhook_endpoints =
+        webhook_endpoints::of_deployment_row(&app, db, (&caller.scope, shown), &row).await?;
     let email_endpoints = inbound::of_deployment_row(&app, db, &caller.scope, &row).await?;
     drop(reader);
-    webhook_endpoints::note_shown(&app, &caller.scope, &webhook_endpoints).await?;
+    webhook_endpoints::note_shown(&app, (&caller.scope, shown), &webhook_endpoints).await?;
     Ok(Enveloped::new(Deployment {
         id: row.id,
         deployment_id: row.id,

@@ -245,7 +245,7 @@ impl From<DeploymentRow> for Redeployed {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "CONFLICT: its environment was deleted, or it was deployed meanwhile", body = ErrorBody),
+        (status = 409, description = "CONFLICT: its environment was deleted, or it was deployed meanwhile, or it is undeployed and its environment has rules", body = ErrorBody),
     )
 )]
 async fn redeploy_deployment(

@@ -1,6 +1,6 @@
 //! Management of webhook endpoints: lists, secrets and snippets.
 
-use super::extract::{Caller, Json, Path, Query, text};
+use super::extract::{Caller, Json, Path, Query, given, text};
 use super::in_environment::InEnvironment;
 use super::reply::Enveloped;
 use crate::app::App;
@@ -13,7 +13,7 @@ use heddle_model::audit::{Action, Object};
 use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
 use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
-use heddle_service::audit;
+use heddle_service::audit::{self, Reading};
 use heddle_service::webhooks::snippets::Snippets;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::endpoints::{self, EndpointRow};
@@ -52,7 +52,7 @@ pub struct WebhookEndpoint {
     /// Node in the graph.
     #[schema(example = "on-order")]
     node_id: String,
-    /// The secret that senders sign with; null for viewers.
+    /// The secret that senders sign with; null for viewers, and with `secrets=false`.
     webhook_secret: Option<String>,
     /// How senders prove who they are, as in the newest version.
     #[schema(example = "heddle")]
@@ -79,15 +79,38 @@ pub enum EndpointStatus {
     Inactive,
 }
 
+/// Whether secrets are shown.
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ShownSecrets {
+    /// Whether the secrets of webhooks are shown to those who may see them. With `false` each `webhookSecret` is null; with `true` the
+    /// audit log tells each time that they were shown. Default: they are shown, and the log tells it once an hour.
+    #[serde(default, deserialize_with = "given")]
+    secrets: Option<bool>,
+}
+
+impl ShownSecrets {
+    fn are_seen_by(self, scope: &Scope) -> bool {
+        self.secrets != Some(false) && scope.sees_secrets().is_ok()
+    }
+
+    fn reading(self) -> Reading {
+        match self.secrets {
+            Some(true) => Reading::AskedFor,
+            _ => Reading::ByTheWay,
+        }
+    }
+}
+
 /// The endpoints of a slot, with `deployment` being the deployment there.
 async fn list(
     app: &App,
     db: &mut Db<'_>,
-    scope: &Scope,
+    (scope, shown): (&Scope, ShownSecrets),
     slot: Slot,
     deployment: Option<&DeploymentRow>,
 ) -> Result<Vec<WebhookEndpoint>, ApiError> {
-    let may_see_secrets = scope.editor().is_ok();
+    let has_secrets = shown.are_seen_by(scope);
     let mut listed = Vec::new();
     for row in endpoints::in_slot(db, scope, slot).await? {
         let is_deployed = deployment.is_some_and(|deployment| {
@@ -98,7 +121,7 @@ async fn list(
             continue;
         }
         let is_active = deployment.is_some_and(|deployment| deployment.status == DeploymentStatus::Active);
-        let webhook_secret = match may_see_secrets {
+        let webhook_secret = match has_secrets {
             true => Some(row.secret(db, &app.vault).await?.expose_secret().to_owned()),
             false => None,
         };
@@ -132,10 +155,10 @@ pub fn url(app: &App, row: &EndpointRow) -> String {
 pub async fn of_deployment_row(
     app: &App,
     db: &mut Db<'_>,
-    scope: &Scope,
+    (scope, shown): (&Scope, ShownSecrets),
     deployment: &DeploymentRow,
 ) -> Result<Vec<WebhookEndpoint>, ApiError> {
-    let mut listed = list(app, db, scope, deployment.slot(), Some(deployment)).await?;
+    let mut listed = list(app, db, (scope, shown), deployment.slot(), Some(deployment)).await?;
     listed.retain(|endpoint| {
         let has = |start: &Start| deployment.has_trigger(start.type_name(), &endpoint.node_id);
         Start::REQUESTS.iter().any(has)
@@ -144,12 +167,16 @@ pub async fn of_deployment_row(
 }
 
 /// Tells the audit log whose secrets the caller is shown. To be called when no reader is held any more.
-pub async fn note_shown(app: &App, scope: &Scope, endpoints: &[WebhookEndpoint]) -> Result<(), ApiError> {
-    let shown = endpoints
+pub async fn note_shown(
+    app: &App,
+    (scope, shown): (&Scope, ShownSecrets),
+    endpoints: &[WebhookEndpoint],
+) -> Result<(), ApiError> {
+    let read = endpoints
         .iter()
         .filter(|endpoint| endpoint.webhook_secret.is_some());
-    let shown = shown.map(|endpoint| endpoint.id).collect();
-    Ok(audit::note_read(app, scope, shown).await?)
+    let read = read.map(|endpoint| endpoint.id).collect();
+    Ok(audit::note_read(app, scope, read, shown.reading()).await?)
 }
 
 /// The endpoints of a pattern.
@@ -162,7 +189,7 @@ struct Endpoints {
 /// environment.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/webhooks", operation_id = "list_pattern_webhooks", tag = "Webhooks", security(("bearer" = [])),
-    params(("id" = PatternId, Path, description = "Pattern"), InEnvironment),
+    params(("id" = PatternId, Path, description = "Pattern"), InEnvironment, ShownSecrets),
     responses(
         (status = 200, description = "The endpoints", body = Enveloped<Endpoints>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -175,6 +202,7 @@ async fn endpoints_of_pattern(
     caller: Caller,
     Path(pattern): Path<PatternId>,
     Query(query): Query<InEnvironment>,
+    Query(shown): Query<ShownSecrets>,
 ) -> Result<Enveloped<Endpoints>, ApiError> {
     let mut reader = app.store.reader().await?;
     let db = &mut reader.db();
@@ -191,18 +219,29 @@ async fn endpoints_of_pattern(
     let slot = deployment
         .as_ref()
         .map_or(Slot::main(pattern), DeploymentRow::slot);
-    let endpoints = list(&app, db, &caller.scope, slot, deployment.as_ref()).await?;
+    let endpoints = list(&app, db, (&caller.scope, shown), slot, deployment.as_ref()).await?;
     drop(reader);
-    note_shown(&app, &caller.scope, &endpoints).await?;
+    note_shown(&app, (&caller.scope, shown), &endpoints).await?;
     Ok(Enveloped::new(Endpoints { endpoints }))
+}
+
+/// Which endpoints to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+struct EndpointsQuery {
+    /// Only the one with this `id`.
+    #[param(max_length = 64, example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
+    endpoint_id: Option<String>,
 }
 
 /// Lists a deployment's webhook endpoints.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/webhook", operation_id = "list_deployment_webhooks", tag = "Webhooks", security(("bearer" = [])),
-    params(("id" = DeploymentId, Path, description = "Deployment")),
+    params(("id" = DeploymentId, Path, description = "Deployment"), EndpointsQuery, ShownSecrets),
     responses(
         (status = 200, description = "The endpoints", body = Enveloped<Vec<WebhookEndpoint>>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
@@ -211,15 +250,20 @@ async fn endpoints_of_deployment(
     State(app): State<App>,
     caller: Caller,
     Path(deployment): Path<DeploymentId>,
+    Query(query): Query<EndpointsQuery>,
+    Query(shown): Query<ShownSecrets>,
 ) -> Result<Enveloped<Vec<WebhookEndpoint>>, ApiError> {
     let mut reader = app.store.reader().await?;
     let db = &mut reader.db();
     let deployment = deployments::visible(db, &caller.scope, deployment)
         .await?
         .ok_or(Code::NotFound)?;
-    let endpoints = of_deployment_row(&app, db, &caller.scope, &deployment).await?;
+    let mut endpoints = of_deployment_row(&app, db, (&caller.scope, shown), &deployment).await?;
     drop(reader);
-    note_shown(&app, &caller.scope, &endpoints).await?;
+    if let Some(wanted) = query.endpoint_id {
+        endpoints.retain(|endpoint| endpoint.id.to_string() == wanted);
+    }
+    note_shown(&app, (&caller.scope, shown), &endpoints).await?;
     Ok(Enveloped::new(endpoints))
 }
 
@@ -359,12 +403,12 @@ async fn snippets(
     let deployment = deployments::visible(db, &caller.scope, deployment)
         .await?
         .ok_or(Code::NotFound)?;
-    caller.scope.editor()?;
+    caller.scope.sees_secrets()?;
     let given = query.body.as_deref().map(body).transpose()?;
     let endpoint = endpoint(db, &caller.scope, &deployment, &query.endpoint_id).await?;
     let secret = endpoint.secret(db, &app.vault).await?;
     drop(reader);
-    audit::note_read(&app, &caller.scope, vec![endpoint.id]).await?;
+    audit::note_read(&app, &caller.scope, vec![endpoint.id], Reading::ByTheWay).await?;
     Ok(Enveloped::new(Snippets::new(
         &url(&app, &endpoint),
         &endpoint.webhook(),

@@ -2,6 +2,7 @@
 
 mod admission;
 mod answer;
+mod arrival;
 mod chats;
 pub(super) mod content;
 mod cors;
@@ -21,6 +22,7 @@ use super::to_the_end::ToTheEnd;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use admission::Checked;
+use arrival::Arrival;
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::header::ORIGIN;
@@ -29,7 +31,6 @@ use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, options};
 use heddle_model::Code;
-use ingest::Arrival;
 use serde::Serialize;
 pub(super) use steps::{FROM_CALLBACK, shown as shown_step};
 use utoipa::ToSchema;

@@ -609,12 +609,14 @@ patterns. Names that an expression gives are only known in a run.
     def get_deployment(
         self,
         id: m.DeploymentId,
+        *,
+        secrets: t.Optional[bool] = None,
     ) -> m.Deployment:
         """Gets a deployment.
 
         GET /api/deployments/{id}
         """
-        return self._call("GET", "/api/deployments/{id}", {"id": id})
+        return self._call("GET", "/api/deployments/{id}", {"id": id}, query={"secrets": secrets})
 
     def delete_deployment(
         self,
@@ -844,12 +846,15 @@ deployed if the environment lacks a secret or a variable, or the workspace a con
     def list_deployment_webhooks(
         self,
         id: m.DeploymentId,
+        *,
+        endpoint_id: t.Optional[str] = None,
+        secrets: t.Optional[bool] = None,
     ) -> t.List[m.WebhookEndpoint]:
         """Lists a deployment's webhook endpoints.
 
         GET /api/deployments/{id}/webhook
         """
-        return self._call("GET", "/api/deployments/{id}/webhook", {"id": id})
+        return self._call("GET", "/api/deployments/{id}/webhook", {"id": id}, query={"endpointId": endpoint_id, "secrets": secrets})
 
     def regenerate_webhook_secret(
         self,
@@ -1620,13 +1625,14 @@ minutes.
         id: m.PatternId,
         *,
         environment_id: t.Optional[m.EnvironmentId] = None,
+        secrets: t.Optional[bool] = None,
     ) -> m.Endpoints:
         """Lists the webhook endpoints of a pattern's main deployment, deployed or not, or those that the pattern has in another
 environment.
 
         GET /api/patterns/{id}/webhooks
         """
-        return self._call("GET", "/api/patterns/{id}/webhooks", {"id": id}, query={"environmentId": environment_id})
+        return self._call("GET", "/api/patterns/{id}/webhooks", {"id": id}, query={"environmentId": environment_id, "secrets": secrets})
 
     def list_workspace_runs(
         self,

@@ -1394,7 +1394,7 @@ class WebhookEndpoint(_WebhookEndpoint, total=False):
     path: t.Union[str, None]
     """What must follow the URL, as in the newest version; null if nothing does."""
     webhookSecret: t.Union[str, None]
-    """The secret that senders sign with; null for viewers."""
+    """The secret that senders sign with; null for viewers, and with `secrets=false`."""
 
 
 class _Deployment(t.TypedDict):
@@ -2864,7 +2864,7 @@ class WholeTest(_WholeTest, total=False):
     lastResult: t.Union[LastResult, None]
 
 
-UnpinnedReason = t.Literal['noTrace', 'notReached', 'repeated', 'failed', 'tooLarge']
+UnpinnedReason = t.Literal['noTrace', 'notReplayed', 'notReached', 'repeated', 'failed', 'tooLarge']
 """Why a node is not pinned."""
 
 
@@ -2980,7 +2980,7 @@ class N8nPattern(_N8nPattern, total=False):
 
 
 class N8nAnswer(t.TypedDict):
-    """What became of the workflows, in the order of the request."""
+    """What became of the workflows, in the order of the request. Those that are written within nodes follow."""
 
     patterns: t.List[N8nPattern]
 

@@ -5633,7 +5633,7 @@ export interface components {
                 webhookAlias: string;
                 /** @example 6f1ed002ab5595859014ebf0951522d9 */
                 webhookId: string;
-                /** @description The secret that senders sign with; null for viewers. */
+                /** @description The secret that senders sign with; null for viewers, and with `secrets=false`. */
                 webhookSecret?: string | null;
                 /** @example https://heddle.example.com/webhooks/6f1ed002ab5595859014ebf0951522d9 */
                 webhookUrl: string;
@@ -7241,7 +7241,7 @@ export interface components {
              */
             variables: string[];
         };
-        /** @description What became of the workflows, in the order of the request. */
+        /** @description What became of the workflows, in the order of the request. Those that are written within nodes follow. */
         N8nAnswer: {
             patterns: components["schemas"]["N8nPattern"][];
         };
@@ -9786,7 +9786,7 @@ export interface components {
          * @description Why a node is not pinned.
          * @enum {string}
          */
-        UnpinnedReason: "noTrace" | "notReached" | "repeated" | "failed" | "tooLarge";
+        UnpinnedReason: "noTrace" | "notReplayed" | "notReached" | "repeated" | "failed" | "tooLarge";
         /** @description The fields to change. Omitted fields stay as they are. */
         UpdateRequest: {
             description?: string | null;
@@ -10233,7 +10233,7 @@ export interface components {
             webhookAlias: string;
             /** @example 6f1ed002ab5595859014ebf0951522d9 */
             webhookId: string;
-            /** @description The secret that senders sign with; null for viewers. */
+            /** @description The secret that senders sign with; null for viewers, and with `secrets=false`. */
             webhookSecret?: string | null;
             /** @example https://heddle.example.com/webhooks/6f1ed002ab5595859014ebf0951522d9 */
             webhookUrl: string;
@@ -13239,7 +13239,13 @@ export interface operations {
     };
     get_deployment: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether the secrets of webhooks are shown to those who may see them. With `false` each `webhookSecret` is null; with `true` the
+                 *     audit log tells each time that they were shown. Default: they are shown, and the log tells it once an hour.
+                 */
+                secrets?: boolean;
+            };
             header?: never;
             path: {
                 /** @description Deployment */
@@ -13256,6 +13262,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Enveloped_Deployment"];
+                };
+            };
+            /** @description VALIDATION */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description UNAUTHORIZED or TOKEN_EXPIRED */
@@ -13610,7 +13625,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description CONFLICT: its environment was deleted, or it was deployed meanwhile */
+            /** @description CONFLICT: its environment was deleted, or it was deployed meanwhile, or it is undeployed and its environment has rules */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14627,7 +14642,18 @@ export interface operations {
     };
     list_deployment_webhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Only the one with this `id`.
+                 * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
+                 */
+                endpointId?: string;
+                /**
+                 * @description Whether the secrets of webhooks are shown to those who may see them. With `false` each `webhookSecret` is null; with `true` the
+                 *     audit log tells each time that they were shown. Default: they are shown, and the log tells it once an hour.
+                 */
+                secrets?: boolean;
+            };
             header?: never;
             path: {
                 /** @description Deployment */
@@ -14644,6 +14670,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Enveloped_Vec_WebhookEndpoint"];
+                };
+            };
+            /** @description VALIDATION */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description UNAUTHORIZED or TOKEN_EXPIRED */
@@ -18224,6 +18259,11 @@ export interface operations {
             query?: {
                 /** @description The deployment in this environment; default: the pattern's main one. */
                 environmentId?: components["schemas"]["EnvironmentId"];
+                /**
+                 * @description Whether the secrets of webhooks are shown to those who may see them. With `false` each `webhookSecret` is null; with `true` the
+                 *     audit log tells each time that they were shown. Default: they are shown, and the log tells it once an hour.
+                 */
+                secrets?: boolean;
             };
             header?: never;
             path: {

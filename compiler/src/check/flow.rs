@@ -2,6 +2,7 @@
 
 use super::guards;
 use super::level::{Flow, Kind, Level, Spot};
+use super::together::Together;
 use crate::diagnostic::{Diagnostic, list};
 use crate::findings::Findings;
 use crate::scopes::{Scopes, is_entry, is_return, reach};
@@ -59,6 +60,7 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Findings) {
             of_nodes: node_guards,
             of_wires: wire_guards,
             steps: guards::Steps::default(),
+            answers: level.items.then(|| Together::new(level, &answering(level))),
         };
         // Lists of items follow each other.
         if !level.items {
@@ -316,6 +318,31 @@ struct Compared {
     of_nodes: Vec<Vec<(usize, usize)>>,
     of_wires: Vec<Vec<(usize, usize)>>,
     steps: guards::Steps,
+    /// In a graph of items, which of its answers come in the same runs for certain.
+    answers: Option<Together>,
+}
+
+impl Compared {
+    /// Whether two nodes of a role meet in a run, and how that is said. In graphs of items, workflows often have several branches that
+    /// answer, and data of which only one gets any: there, answers meet only if that is certain.
+    fn met(&mut self, role: Role, one: usize, other: usize) -> Option<&'static str> {
+        if let (Some(answers), Role::Respond) = (&self.answers, role) {
+            let is_certain = answers.has(one, other);
+            return is_certain.then_some("this node answers in the same runs as");
+        }
+        let both = [&self.of_nodes[one], &self.of_nodes[other]];
+        let may = !guards::exclusive(&both, &mut self.steps);
+        may.then_some("a run may reach both this node and")
+    }
+}
+
+/// Nodes that answer, whole or in pieces.
+fn answering(level: &Level<'_>) -> Vec<usize> {
+    let answers = |node: &usize| {
+        let spot = &level.nodes[*node];
+        matches!(spot.role(), Role::Respond | Role::Stream) && !spot.node.disabled
+    };
+    (0..level.nodes.len()).filter(answers).collect()
 }
 
 /// Several edges into one port that may all be live.
@@ -361,14 +388,13 @@ fn once(
         .filter(|node| level.nodes[*node].role() == role && !level.nodes[*node].node.disabled)
         .collect();
     for (place, node) in alike.iter().enumerate() {
-        let earlier = alike[..place].iter().find(|other| {
-            let both = [&compared.of_nodes[**other], &compared.of_nodes[*node]];
-            !guards::exclusive(&both, &mut compared.steps)
-        });
-        if let Some(earlier) = earlier {
+        let earlier = alike[..place]
+            .iter()
+            .find_map(|other| Some((*other, compared.met(role, *other, *node)?)));
+        if let Some((earlier, met)) = earlier {
             let message = format!(
-                "a run may reach both this node and `{}`; only the first {} counts",
-                level.name(*earlier),
+                "{met} `{}`; only the first {} counts",
+                level.name(earlier),
                 level.nodes[*node].node.node_type
             );
             found.push(Diagnostic::warning(code, message).at_node(level.name(*node)));
@@ -383,13 +409,11 @@ fn whole_and_streamed(level: &Level<'_>, compared: &mut Compared, found: &mut Fi
         nodes.filter(move |node| level.nodes[*node].role() == role && !level.nodes[*node].node.disabled)
     };
     for whole in of_role(Role::Respond) {
-        let streamed = of_role(Role::Stream).find(|streamed| {
-            let both = [&compared.of_nodes[*streamed], &compared.of_nodes[whole]];
-            !guards::exclusive(&both, &mut compared.steps)
-        });
-        if let Some(streamed) = streamed {
+        let streamed = of_role(Role::Stream)
+            .find_map(|streamed| Some((streamed, compared.met(Role::Respond, streamed, whole)?)));
+        if let Some((streamed, met)) = streamed {
             let message = format!(
-                "a run may reach both this node and `{}`; then the response is what was streamed, and this one is not sent",
+                "{met} `{}`; then the response is what was streamed, and this one is not sent",
                 level.name(streamed)
             );
             found.push(Diagnostic::warning("responds-twice", message).at_node(level.name(whole)));

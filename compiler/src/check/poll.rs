@@ -49,6 +49,14 @@ pub(crate) fn check(spot: &Spot<'_>, given: &Map<String, Value>, found: &mut Fin
             report(Diagnostic::error("missing-parameter", message), other);
         }
     }
+    if is_given(given, "sinceParameter") && is_given(given, "cursor") {
+        let message = "`sinceParameter` says when the service was asked last, `cursor` what its answer said";
+        let help = "delete one of them".to_owned();
+        report(
+            Diagnostic::error("parameter-conflict", message).with_help(help),
+            "sinceParameter",
+        );
+    }
     if is_given(given, "body") && text(given, "method").is_none_or(|method| method == "GET") {
         let message = "`body` is not sent with the method GET";
         let help = "choose the method POST, or delete the body".to_owned();

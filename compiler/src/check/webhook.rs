@@ -45,11 +45,13 @@ pub(crate) fn check(spot: &Spot<'_>, given: &Map<String, Value>, found: &mut Fin
     let told = spot.subscription().map(Value::Object);
     let bytes = told.map(|told| told.to_string().len()).unwrap_or_default();
     if bytes > BYTES_MAX {
-        let message = format!("what the service is told has {bytes} bytes; {BYTES_MAX} are allowed");
+        let message =
+            format!("the request that subscribes has {bytes} bytes, more than the {BYTES_MAX} allowed");
         report(Diagnostic::error("too-large", message), "connection");
     }
     for name in spot.lacks_to_subscribe() {
-        let message = format!("`{name}` is required with a connection, by which the service is told to send");
+        let message =
+            format!("`{name}` is required with a connection, since heddle subscribes at the service by it");
         let help =
             "give it, or delete the connection and set up the webhook at the service yourself".to_owned();
         report(
@@ -109,28 +111,48 @@ fn authentication(given: &Map<String, Value>, scheme: &str, report: &mut impl Fn
         report(Diagnostic::error("user", message), "user");
     }
     if scheme == "jwt" {
-        let is_shared = of("jwt", "algorithm").is_none_or(|algorithm| algorithm.starts_with("HS"));
-        let keys = given.get("jwt").and_then(|jwt| jwt.get("keys"));
-        let keys = keys.filter(|keys| !keys.is_null());
-        let is_set = keys
-            .and_then(|keys| keys.get("keys")?.as_array())
-            .is_some_and(|keys| {
-                !keys.is_empty()
-                    && keys
-                        .iter()
-                        .all(|key| key.get("kty").is_some_and(Value::is_string))
-            });
-        let problem = match is_shared {
-            true if keys.is_some() => {
-                "tokens of this algorithm are signed with the webhook's secret, not with a key pair"
-            }
-            false if !is_set => {
-                "tokens of this algorithm need the issuer's public keys, as a JSON Web Key Set: `{\"keys\": [{\"kty\": …}]}`"
-            }
-            _ => return,
-        };
-        report(Diagnostic::error("public-keys", problem), "jwt.keys");
+        public_keys(given, report);
     }
+}
+
+/// Tokens are checked with the webhook's secret, or with the issuer's keys, which stand here or at an address.
+fn public_keys(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
+    let jwt = given.get("jwt").and_then(Value::as_object);
+    let of = |name: &str| jwt?.get(name).filter(|value| !value.is_null());
+    let algorithm = of("algorithm").and_then(Value::as_str);
+    let is_shared = algorithm.is_none_or(|algorithm| algorithm.starts_with("HS"));
+    let (keys, address) = (of("keys"), of("keysUrl").and_then(Value::as_str));
+    let shared = "tokens of this algorithm are signed with the webhook's secret, not with a key pair";
+    let (problem, parameter) = match (is_shared, keys, address) {
+        (true, Some(_), _) => (shared, "jwt.keys"),
+        (true, None, Some(_)) => (shared, "jwt.keysUrl"),
+        (false, Some(_), Some(_)) => (
+            "the issuer's public keys stand in `keys` already: delete one of the two",
+            "jwt.keysUrl",
+        ),
+        (false, None, Some(address)) if !is_web_address(address) => (
+            "this is not a web address: write one such as `https://id.example.com/.well-known/jwks.json`",
+            "jwt.keysUrl",
+        ),
+        (false, keys, None) if !keys.is_some_and(is_key_set) => (
+            "tokens of this algorithm need the issuer's public keys, as a JSON Web Key Set: `{\"keys\": [{\"kty\": …}]}`, or \
+             their address as `keysUrl`",
+            "jwt.keys",
+        ),
+        _ => return,
+    };
+    report(Diagnostic::error("public-keys", problem), parameter);
+}
+
+fn is_key_set(keys: &Value) -> bool {
+    let keys = keys.get("keys").and_then(Value::as_array);
+    let is_key = |key: &Value| key.get("kty").is_some_and(Value::is_string);
+    keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(is_key))
+}
+
+fn is_web_address(text: &str) -> bool {
+    let url = Url::parse(text).ok();
+    url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 fn path(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {

@@ -293,62 +293,12 @@ const FOREIGN_METHODS: &[(&str, &str)] = &[
         "for one of several items write `$(\"Label\").all()[index]`; for the item that this one comes \
              from, `$(\"Label\").item`",
     ),
-    ("append", "write `[...list, item]`"),
-    ("difference", "write `a.filter(x => !b.includes(x))`"),
-    ("intersection", "write `a.filter(x => b.includes(x))`"),
-    ("union", "write `[...a, ...b].unique()`"),
-    ("merge", "write `{ ...a, ...b }`"),
-    ("renameKeys", "use a RenameFields node"),
-    (
-        "smartJoin",
-        "write `Object.fromEntries(list.map(x => [x.key, x.value]))`",
-    ),
     ("randomItem", "write `list[Math.floor($random() * list.length)]`"),
-    (
-        "keepFieldsContaining",
-        "write `Object.fromEntries(Object.entries(x).filter(([key, value]) => …))`",
-    ),
-    (
-        "removeFieldsContaining",
-        "write `Object.fromEntries(Object.entries(x).filter(([key, value]) => …))`",
-    ),
-    ("isEven", "write `x % 2 === 0`"),
-    ("isOdd", "write `x % 2 !== 0`"),
-    ("isInteger", "write `Number.isInteger(x)`"),
-    ("isEmail", "write a regular expression: `/^…$/.test(x)`"),
-    ("isUrl", "write a regular expression: `/^…$/.test(x)`"),
-    ("isDomain", "write a regular expression: `/^…$/.test(x)`"),
-    ("extractEmail", "write a regular expression: `x.match(/…/)?.[0]`"),
-    ("extractUrl", "write a regular expression: `x.match(/…/)?.[0]`"),
-    (
-        "extractUrlPath",
-        "write a regular expression: `x.match(/…/)?.[0]`",
-    ),
-    ("extractDomain", "write `new URL(x).hostname`"),
-    ("removeMarkdown", "use a Regex node"),
+    ("toCamelCase", "write `x.split(\" \").map(part => …).join(\"\")`"),
     (
         "replaceSpecialChars",
         "write `x.normalize(\"NFD\").replace(/[\\u0300-\\u036f]/g, \"\")`",
     ),
-    ("quote", "write `JSON.stringify(x)`"),
-    (
-        "toTitleCase",
-        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
-    ),
-    (
-        "toSentenceCase",
-        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
-    ),
-    (
-        "toSnakeCase",
-        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
-    ),
-    (
-        "toCamelCase",
-        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
-    ),
-    ("toDecimalNumber", "write `x.toNumber()` or `x.toInt()`"),
-    ("toWholeNumber", "write `x.toNumber()` or `x.toInt()`"),
     ("isTrue", "write `x === true` or `x === false`"),
     ("isFalse", "write `x === true` or `x === false`"),
     (

@@ -97,8 +97,12 @@ pub(super) fn nearest_method(name: &str) -> Option<String> {
 pub(super) fn is_compiled_method(name: &str) -> bool {
     const ALSO_BUILT_IN: &[&str] = &[
         "abs",
+        "append",
         "ceil",
+        "difference",
         "floor",
+        "intersection",
+        "isInteger",
         "localeCompare",
         "max",
         "min",
@@ -106,6 +110,7 @@ pub(super) fn is_compiled_method(name: &str) -> bool {
         "toLocaleDateString",
         "toLocaleString",
         "toLocaleTimeString",
+        "union",
     ];
     ALSO_BUILT_IN.contains(&name) || (Method::from_name(name).is_some() && !may_be_method(name))
 }

@@ -1,6 +1,7 @@
 /** The typed client: requests with the session's cookie, errors by code. */
 
-import createClient, { type Middleware } from 'openapi-fetch';
+import createClient, { defaultBodySerializer, type Middleware } from 'openapi-fetch';
+import { bodyText } from '$/graph/text';
 import { errorOf, offline } from './error';
 import type { components, paths } from './schema';
 
@@ -55,6 +56,10 @@ const middleware: Middleware = {
 export const api = createClient<paths>({
   baseUrl: globalThis.location?.origin ?? 'http://localhost',
   credentials: 'same-origin',
+  bodySerializer: (body: unknown) =>
+    typeof body === 'object' && body !== null && 'graphData' in body
+      ? bodyText(body)
+      : defaultBodySerializer(body),
   // Looked up at each request, so that tests can replace it.
   fetch: (request) => globalThis.fetch(request),
 });

@@ -21,9 +21,12 @@ type Translated = Pick<Schemas['N8nPattern'], 'graphData' | 'nodeDefinitions' | 
 /** The pattern of what is in the clipboard, which is not stored; what differs is in the notes of its nodes. */
 export async function translated(copied: Foreign): Promise<Translated> {
   const [pattern, ...others] = await reviewed(copied);
-  if (!pattern) throw new Error(`There is nothing of ${copied.system} in the clipboard.`);
-  if (others.length > 0)
-    throw new Error(`These are ${others.length + 1} flows: import their file on the page of patterns.`);
+  if (!pattern) throw new Error(`The clipboard has nothing from ${copied.system} in it.`);
+  if (others.length > 0) {
+    // Of n8n, those that are written in nodes are among them.
+    const what = copied.system === 'n8n' ? 'workflows' : 'flows';
+    throw new Error(`These are ${others.length + 1} ${what}: import their file on the page of patterns.`);
+  }
   return noted(pattern);
 }
 

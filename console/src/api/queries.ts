@@ -111,8 +111,22 @@ export const deployments = () =>
 export const deployment = (id: () => string) =>
   query(
     () => ['deployment', id()],
-    (signal) => unwrap(api.GET('/api/deployments/{id}', { params: { path: { id: id() } }, signal })),
+    (signal) =>
+      unwrap(
+        api.GET('/api/deployments/{id}', {
+          params: { path: { id: id() }, query: { secrets: false } },
+          signal,
+        }),
+      ),
   );
+
+/** What senders of a webhook sign with. The audit log tells that it was shown. */
+export async function webhookSecret(deployment: string, endpointId: string): Promise<string> {
+  const params = { path: { id: deployment }, query: { endpointId, secrets: true } };
+  const [found] = await unwrap(api.GET('/api/deployments/{id}/webhook', { params }));
+  if (!found?.webhookSecret) throw new Error('The webhook is gone, or you may not see its secret.');
+  return found.webhookSecret;
+}
 
 export type WaitingCallback = Schemas['WaitingCallbackItem'];
 
@@ -201,8 +215,14 @@ export const endpoints = (pattern: () => string) =>
   query(
     () => ['endpoints', pattern()],
     async (signal) =>
-      (await unwrap(api.GET('/api/patterns/{id}/webhooks', { params: { path: { id: pattern() } }, signal })))
-        .endpoints,
+      (
+        await unwrap(
+          api.GET('/api/patterns/{id}/webhooks', {
+            params: { path: { id: pattern() }, query: { secrets: false } },
+            signal,
+          }),
+        )
+      ).endpoints,
     () => ({ enabled: pattern() !== '' }),
   );
 

@@ -109,11 +109,14 @@ export function makeScene(input: SceneInput, before: Scene = EMPTY_SCENE): Scene
   const graph = graphOf(input.doc, input.level.definition);
   const problems = byNode(input.problems, graph, input.level);
   const sameAround = before.input !== undefined && isSameAround(input, before.input);
+  const sameProblems = input.problems === before.input?.problems;
   const nodes = new Map<string, NodeView>();
   for (const node of graph.nodes) {
-    const known = sameAround ? before.nodes.get(node.id) : undefined;
-    if (known?.node === node) nodes.set(node.id, known);
-    else nodes.set(node.id, nodeView(input, node, problems.get(node.id) ?? NONE, before.nodes.get(node.id)));
+    const known = before.nodes.get(node.id);
+    const own = problems.get(node.id) ?? NONE;
+    const isSound = own === NONE && known?.errors === 0 && known.warnings === 0;
+    if (sameAround && known?.node === node && (sameProblems || isSound)) nodes.set(node.id, known);
+    else nodes.set(node.id, nodeView(input, node, own, known));
   }
   const edges = new Map<string, EdgeView>();
   for (const edge of graph.edges) {
@@ -129,52 +132,29 @@ export function makeScene(input: SceneInput, before: Scene = EMPTY_SCENE): Scene
   return { graph, nodes, edges, notes: graph.notes ?? [], input };
 }
 
-/** Whether a node that is the same looks the same: all that its view is made from, but for itself. */
+/** Whether a node that is the same looks the same: all that its view is made from, but for itself and its problems. */
 function isSameAround(one: SceneInput, other: SceneInput): boolean {
   return (
     one.doc.definitions === other.doc.definitions &&
-    (['catalogue', 'level', 'problems', 'run', 'diff', 'conflicts'] as const).every(
-      (key) => one[key] === other[key],
-    )
+    (['catalogue', 'level', 'run', 'diff', 'conflicts'] as const).every((key) => one[key] === other[key])
   );
 }
 
 const NONE: readonly Problem[] = [];
 
-/** Problems by node of the open graph; what is wrong inside a definition counts at the nodes of that type. */
+/** Problems by node of the open graph; what is wrong inside a definition counts at the nodes of that type as well. */
 function byNode(problems: readonly Problem[], graph: Graph, level: Level): Map<string, Problem[]> {
   const found = new Map<string, Problem[]>();
   const note = (id: string, problem: Problem) => found.set(id, [...(found.get(id) ?? []), problem]);
   for (const problem of problems) {
-    if (problem.nodeId) {
-      if (level.definition === null) note(problem.nodeId, problem);
-      continue;
+    const definition = problem.definition ?? null;
+    if (definition === level.definition) {
+      if (problem.nodeId) note(problem.nodeId, problem);
+    } else if (definition !== null) {
+      for (const { id, type } of graph.nodes) if (type === definition) note(id, problem);
     }
-    const path = problem.parameter ?? '';
-    if (!path.startsWith(DEFINITIONS)) continue;
-    const inside = nodeInside(path, graph, level);
-    if (inside !== undefined) note(inside, problem);
-    else for (const id of usersOf(path, graph)) note(id, problem);
   }
   return found;
-}
-
-/** How the compiler begins the path of what is in a definition. */
-const DEFINITIONS = 'nodeDefinitions.';
-
-/** The node that a path leads to, if it is in the graph that is open. Ids may have dots in them. */
-function nodeInside(path: string, graph: Graph, level: Level): string | undefined {
-  const prefix = `${DEFINITIONS}${level.definition}.graphData.nodes.`;
-  if (level.definition === null || !path.startsWith(prefix)) return undefined;
-  const rest = path.slice(prefix.length);
-  const fitting = graph.nodes.filter(({ id }) => rest === id || rest.startsWith(`${id}.`));
-  return fitting.sort((a, b) => b.id.length - a.id.length)[0]?.id;
-}
-
-function usersOf(path: string, graph: Graph): string[] {
-  const rest = path.slice(DEFINITIONS.length);
-  const used = graph.nodes.filter(({ type }) => rest === type || rest.startsWith(`${type}.`));
-  return used.map((node) => node.id);
 }
 
 function nodeView(

@@ -32,7 +32,7 @@ function layOut(input: LayoutInput): Promise<Layout> {
     };
     worker.onerror = (event) => {
       worker.terminate();
-      reject(new Error(event.message || 'The layout could not be made.'));
+      reject(new Error(event.message || 'No layout was found.'));
     };
     worker.postMessage(input);
   });

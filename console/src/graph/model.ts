@@ -144,6 +144,8 @@ export type DefinitionName = string | null;
 export interface Problem {
   readonly severity: 'error' | 'warning';
   readonly code: string;
+  /** The definition that it is in; node and parameter are then those of its graph. */
+  readonly definition?: string | null;
   readonly nodeId?: string | null;
   readonly parameter?: string;
   readonly message: string;

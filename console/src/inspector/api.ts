@@ -43,8 +43,6 @@ export interface Span {
 
 /** A finding of the validator, as `POST /api/execute/validate` gives it. */
 export interface Diagnostic extends Problem {
-  /** The composite or definition that it is in. */
-  readonly definition?: string | null;
   readonly span?: Span | null;
 }
 

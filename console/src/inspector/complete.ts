@@ -139,7 +139,7 @@ function alone(
   };
   const hasItem = around.hasItem || scope === 'item';
   if (hasItem)
-    found.push(name('$item', 'the present item', 115), name('$index', 'its position, from 0', 114));
+    found.push(name('$item', 'the current item', 115), name('$index', 'its position, from 0', 114));
   if (scope === 'pair')
     found.push(name('$a', 'the first of two items', 115), name('$b', 'the second of two items', 114));
   if (around.definitionOnly)

@@ -6,7 +6,7 @@ import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, linter } from '@codemirror/lint';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
-import { Compartment, EditorState, type Extension } from '@codemirror/state';
+import { Compartment, EditorState, type Extension, Prec } from '@codemirror/state';
 import {
   drawSelection,
   EditorView,
@@ -62,6 +62,22 @@ const look = EditorView.theme({
   '.cm-panels': { background: 'var(--panel)', color: 'var(--text)' },
 });
 
+/** So long after Escape, Tab leaves the field. */
+const LEAVING_MS = 2_000;
+
+/** In a dialog, the first Escape is the field's own, after which Tab leaves it. The next one closes the dialog. */
+function escapeInDialog(): Extension {
+  let leavingUntil = 0;
+  const run = (view: EditorView): boolean => {
+    const now = performance.now();
+    if (view.state.readOnly || now < leavingUntil || !view.dom.closest('dialog')) return false;
+    leavingUntil = now + LEAVING_MS;
+    view.setTabFocusMode(LEAVING_MS);
+    return true;
+  };
+  return Prec.lowest(keymap.of([{ key: 'Escape', run }]));
+}
+
 /** What every code field of the console has: look, history, search, Escape leaves the field. */
 export function base(label: string): Extension {
   return [
@@ -79,6 +95,7 @@ export function base(label: string): Extension {
     highlightSelectionMatches(),
     search({ top: true }),
     keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
+    escapeInDialog(),
   ];
 }
 

@@ -144,7 +144,7 @@ function ended(
   };
 }
 
-const LOST: RunError = { code: 'UNAVAILABLE', message: 'The server went away before the run had ended.' };
+const LOST: RunError = { code: 'UNAVAILABLE', message: 'The server stopped before the run had ended.' };
 
 function stopped(executions: readonly Execution[]): Execution[] {
   return executions.filter(Boolean).map((it) => (it.state === 'ended' ? it : { ...it, state: 'ended' }));

@@ -29,6 +29,6 @@ export function refusal(error: string | null): string {
     case 'server_error':
       return 'The login provider is not working right now: try again in a few minutes.';
     default:
-      return 'The login provider refused the request: tell the operator of this service, whose settings of the external login may be wrong.';
+      return 'The login provider refused the request: ask the operator of this service to check the settings of the external login.';
   }
 }

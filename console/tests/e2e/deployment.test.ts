@@ -1,4 +1,4 @@
-import { deployOrders, ORDER, send } from './api';
+import { call, deployOrders, ORDER, send } from './api';
 import { accessible, expect, test } from './fixtures';
 
 test('a deployment shows its events as they come, is paused and resumed', async ({ page, account }) => {
@@ -27,11 +27,18 @@ test('a deployment shows its events as they come, is paused and resumed', async 
 test('a secret is shown on demand, and replaced', async ({ page, account }) => {
   await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
+  const timesRead = async (): Promise<number> => {
+    const log = await call<{ data: { action: string }[] }>(page, 'GET', '/api/audit?limit=100');
+    return log.data.filter(({ action }) => action === 'webhook.secret_read').length;
+  };
+  const before = await timesRead();
   await page.goto(`/w/${account.workspace}/deployments/${orders.deployment}`);
   await expect(page.getByText(orders.url)).toBeVisible();
   await expect(page.getByText(orders.secret)).toBeHidden();
+  expect(await timesRead()).toBe(before);
   await page.getByRole('button', { name: 'Show secret' }).click();
   await expect(page.getByText(orders.secret)).toBeVisible();
+  expect(await timesRead()).toBe(before + 1);
   await page.getByRole('button', { name: 'Make a new secret' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Make a new secret' }).click();
   await expect(page.getByText(orders.secret)).toBeHidden();
@@ -47,6 +54,17 @@ test('a secret is shown on demand, and replaced', async ({ page, account }) => {
   await page.getByRole('tab', { name: 'Python' }).click();
   await expect(page.getByText('hmac', { exact: false }).first()).toBeVisible();
   await accessible(page);
+
+  // In a dialog, the first Escape is the code's own: Tab leaves it then. The next one closes the dialog.
+  await page.getByRole('button', { name: 'Run now' }).click();
+  const event = page.getByRole('dialog').getByRole('textbox', { name: 'Event' });
+  await event.click();
+  await expect(event).toBeFocused();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Tab');
+  await expect(event).not.toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('dialog')).toBeHidden();
 });
 
 test('failed runs are found, and retried by key', async ({ page, account }) => {

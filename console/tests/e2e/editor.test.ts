@@ -140,7 +140,7 @@ test('two tabs draw one draft, and what one of them takes out again is offered o
   await other.getByRole('application').focus();
   await other.keyboard.press('Control+a');
   await other.keyboard.press('Shift+ArrowRight');
-  await expect(other.getByText('What you drew in another tab is in here as well now.')).toBeVisible();
+  await expect(other.getByText('What you drew in another tab has been merged in.')).toBeVisible();
   await expect(other.getByText('Draft on the server')).toBeVisible();
   await expect(other.locator('.svelte-flow__node-note')).toHaveCount(1);
   await accessible(other);

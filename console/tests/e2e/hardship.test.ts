@@ -81,7 +81,9 @@ test('what is pasted and is no part of a pattern changes nothing, and says so', 
   ];
   for (const text of garbage) {
     await paste(page, text);
-    await expect(page.getByText('What is in the clipboard is not part of a pattern.')).toBeVisible();
+    await expect(
+      page.getByText('What is in the clipboard is no part of a pattern, so it can’t be pasted here.'),
+    ).toBeVisible();
     await expect(page.getByText('Saved as 1')).toBeVisible();
   }
 });

@@ -227,8 +227,13 @@ test('everything can be gone to by keyboard', async ({ page, account }) => {
 test('on a phone, the navigation opens and closes, and lists stay readable', async ({ page, account }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`/w/${account.workspace}/patterns`);
-  await page.getByRole('button', { name: 'Menu' }).click();
+  const menu = page.getByRole('button', { name: 'Menu' });
+  await menu.click();
   await accessible(page);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('link', { name: 'Deployments' })).toBeHidden();
+  await expect(menu).toBeFocused();
+  await menu.click();
   await page.getByRole('link', { name: 'Deployments' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Deployments' })).toBeVisible();
   await expect(page.getByRole('link', { name: 'Patterns', exact: true })).toBeHidden();

@@ -150,6 +150,8 @@ describe('words', () => {
     expect(madeText(found())).toBe('Made the test “x”.');
     expect(madeText(found('notReached'))).toBe('Made the test “x”.');
     expect(madeText(found('noTrace'))).toContain('Not pinned: n0. It ends before that reaches outside.');
+    expect(madeText(found('noTrace'))).not.toContain('later');
+    expect(madeText(found('notReplayed'))).toContain('outside. Make it again later.');
   });
 });
 

@@ -1,17 +1,14 @@
 //! Archives, workbooks, PDF and pictures: any bytes, documents of a workbook that are packed as one, and rows that are written and read again.
 //! Nothing panics, what is unpacked is no larger than was allowed, and what was written is there.
 
+use super::alone;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_node_stdlib::failure::Failure;
-use heddle_node_stdlib::node::{Context, Level, Origins, Outcome, Script, Scripted, Step};
-use heddle_node_stdlib::nodes::lookup;
-use heddle_values::{Array, Object, Value, parse_json};
+use heddle_values::{Object, Value, parse_json};
 
 /// Bytes of all files that an archive may have.
 const BYTES_MAX: usize = 1 << 20;
-/// Effects of a node: more mean that it asks for the same again and again.
-const EFFECTS_MAX: usize = 20_000;
 /// Pixels of a picture that is decoded.
 const PIXELS_MAX: f64 = 1e6;
 /// What comes between the documents of a workbook.
@@ -32,12 +29,13 @@ pub fn check(data: &[u8]) {
 }
 
 fn archive(bytes: &[u8]) {
-    for node in ["Zip", "Xlsx"] {
+    for node in ["Zip", "Xlsx", "ConvertFile"] {
         let mut host = Host::default();
         let file = host.add(bytes.to_vec());
         let parameters = match node {
             "Zip" => Object::from_iter([("maxBytes", Value::Number(BYTES_MAX as f64))]),
-            _ => Object::from_iter([("header", Value::from(false))]),
+            "Xlsx" => Object::from_iter([("header", Value::from(false))]),
+            _ => Object::from_iter([("from", Value::from("xlsx"))]),
         };
         match host.run(node, &parameters, file) {
             Ok(_) => {
@@ -238,76 +236,6 @@ impl Host {
     }
 
     fn run(&mut self, node: &str, parameters: &Object, input: Value) -> Result<Value, Failure> {
-        let mut run = Run(input);
-        let (begin, _) = lookup(node).expect("a node");
-        let mut outcome = begin(parameters, &mut run)?;
-        for _ in 0..EFFECTS_MAX {
-            outcome = match outcome {
-                Outcome::Step {
-                    request,
-                    step: Step(step),
-                    ..
-                } => step.resume(self.answer(&request), &mut run)?,
-                Outcome::Emit(emission) => {
-                    let first = emission.0.into_iter().next();
-                    return Ok(first.map(|(_, value)| value).unwrap_or_default());
-                }
-                other => panic!("{other:?}"),
-            };
-        }
-        panic!("{node} does not end");
-    }
-}
-
-/// A run of one node, which has an input and nothing else.
-struct Run(Value);
-
-impl Context for Run {
-    fn input(&self) -> Value {
-        self.0.clone()
-    }
-
-    fn item(&self) -> Value {
-        Value::Undefined
-    }
-
-    fn javascript(&mut self, _: Script<'_>) -> Result<Scripted, Failure> {
-        Err(Failure::new("INTERNAL", "There is no engine."))
-    }
-
-    fn input_port(&self, port: usize) -> Option<Value> {
-        (port == 0).then(|| self.0.clone())
-    }
-
-    fn call(&mut self, _: u32, _: &Value, _: usize) -> Result<Value, Failure> {
-        Ok(Value::Undefined)
-    }
-
-    fn call_plain(&mut self, _: u32) -> Result<Value, Failure> {
-        Ok(Value::Undefined)
-    }
-
-    fn call_pair(&mut self, _: u32, _: &Value, _: &Value) -> Result<Value, Failure> {
-        Ok(Value::Undefined)
-    }
-
-    fn pair(&mut self, _: u32, _: &Array, _: Vec<u32>) {}
-
-    fn pair_lists(&mut self, _: u32, _: Origins) {}
-
-    fn log(&mut self, _: Level, _: &str) {}
-
-    fn respond(&mut self, _: &Value) {}
-
-    fn random(&mut self) -> u64 {
-        0
-    }
-
-    fn now_ms(&self) -> i64 {
-        1_790_000_000_000
-    }
-
-    fn execution_key(&self) -> String {
-        "run-1/node".to_owned()
+        alone::run(node, parameters, input, |request| self.answer(request))
     }
 }

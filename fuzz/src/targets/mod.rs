@@ -8,6 +8,7 @@ pub mod diagnostics;
 pub mod event;
 pub mod executor;
 pub mod expression;
+pub mod form;
 pub mod import_n8n;
 pub mod import_node_red;
 pub mod import_openapi;
@@ -19,6 +20,7 @@ pub mod masking;
 pub mod multipart;
 pub mod poll;
 pub mod signatures;
+pub mod subscription;
 
 /// What a target does with an input.
 pub type Check = fn(&[u8]);
@@ -32,6 +34,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("event", event::check),
     ("executor", executor::check),
     ("expression", expression::check),
+    ("form", form::check),
     ("import_n8n", import_n8n::check),
     ("import_node_red", import_node_red::check),
     ("import_openapi", import_openapi::check),
@@ -43,4 +46,5 @@ pub const ALL: &[(&str, Check)] = &[
     ("multipart", multipart::check),
     ("poll", poll::check),
     ("signatures", signatures::check),
+    ("subscription", subscription::check),
 ];

@@ -246,9 +246,9 @@ pub(crate) fn switch(node: &Node) -> Result<Code, String> {
     let name = node.text("property");
     let value = match node.text("propertyType") {
         "jsonata" => jsonata::javascript(name)?,
-        "msg" | "" => property(name).ok_or("it compares what is no property of the message")?,
+        "msg" | "" => property(name).ok_or("it compares something that is not a property of the message")?,
         scope @ ("flow" | "global") => stored(scope, name),
-        _ => return Err("it compares what is no property of the message".to_owned()),
+        _ => return Err("it compares something that is not a property of the message".to_owned()),
     };
     let rules = node.list("rules");
     if rules.len() > RULES_MAX {
@@ -390,7 +390,7 @@ pub(crate) fn range(node: &Node) -> Result<Code, String> {
     let number = |name: &str| {
         node.number(name)
             .filter(|number| number.is_finite())
-            .ok_or_else(|| format!("`{name}` is no number"))
+            .ok_or_else(|| format!("`{name}` is not a number"))
     };
     let (min, max, to_min, to_max) = (
         number("minin")?,

@@ -370,7 +370,7 @@ fn http_request(node: &Node) -> Result<Made, String> {
         "" => json!("GET"),
         "use" => json!("{{ $input.method ?? \"GET\" }}"),
         method @ ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD") => json!(method),
-        _ => return Err("its method is none that requests have".to_owned()),
+        _ => return Err("its method is not an HTTP method".to_owned()),
     };
     let mut parameters =
         json!({"method": method, "url": expression(&url), "acceptStatuses": ["2xx", "3xx", "4xx", "5xx"]});
@@ -502,7 +502,7 @@ fn switch(node: &Node) -> Result<Made, String> {
         "msg" | "" => property(node.text("property")),
         _ => None,
     };
-    let value = value.ok_or("it compares what is no property of the message")?;
+    let value = value.ok_or("it compares something that is not a property of the message")?;
     let rules = node.list("rules");
     let checks_all = node.fields.get("checkall").is_none() || node.flag("checkall");
     let (mut cases, mut outputs) = (Vec::new(), Vec::new());
@@ -539,7 +539,7 @@ fn template_node(node: &Node) -> Result<Made, String> {
         name => name,
     };
     if !matches!(node.text("fieldType"), "msg" | "") || name.contains('[') {
-        return Err("it sets what is no plain property of the message".to_owned());
+        return Err("it sets something other than a plain property of the message".to_owned());
     }
     let text = match node.text("syntax") {
         "plain" => quoted(node.text("template")),

@@ -135,7 +135,7 @@ fn url(parts: &Parts<'_, '_>) -> Result<String, String> {
     };
     let outside = |text: &str| match is_plain(text) {
         true => Ok(text.to_owned()),
-        false => Err(format!("its path `{path}` is none of an address")),
+        false => Err(format!("its path `{path}` is not valid in a URL")),
     };
     let mut url = String::new();
     let mut rest = path;

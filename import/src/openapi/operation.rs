@@ -242,7 +242,7 @@ fn parameter<'d>(
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"-_.!#$&'*+^`|~".contains(&b)) =>
         {
-            return Err("is no name of a header");
+            return Err("is not a valid header name");
         }
         "header" => Place::Header,
         "cookie" => return Err("is a cookie"),

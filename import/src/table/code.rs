@@ -1,7 +1,10 @@
 //! Code nodes as JavaScript nodes: the user's code in a function, with n8n's names around it.
 
+use super::plain::is_plain;
+use super::statics;
 use crate::built::Translation;
 use crate::rewrite::mentioned;
+use crate::scan::is_name_byte;
 use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
@@ -10,9 +13,7 @@ const MISSING: &[&str] = &[
     "require(",
     "import(",
     "this.helpers",
-    "getWorkflowStaticData",
-    "$getWorkflowStaticData",
-    "Buffer.",
+    "this.getWorkflowStaticData",
     "DateTime",
     "$jmespath",
     "$now",
@@ -24,6 +25,7 @@ const MISSING: &[&str] = &[
     "$evaluateExpression",
     "moment(",
     "getBinaryDataBuffer",
+    "Intl.",
     "getNodeParameter",
     "$workflow",
     "$execution",
@@ -104,6 +106,7 @@ const TAKEN: &[&str] = &[
     "void",
     "while",
     "with",
+    statics::AROUND,
     "wrap",
     "yield",
 ];
@@ -163,22 +166,83 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
             )
         })
         .collect();
-    let module = module(code, called);
+    let bytes = code.as_bytes();
+    let goes_on = |at: usize| bytes.get(at).is_some_and(|byte| is_name_byte(*byte));
+    let reads_item = code
+        .match_indices(".item")
+        .any(|(at, name)| !goes_on(at + name.len()));
+    let statics = match statics::of(scene, code) {
+        Ok(statics) => statics,
+        Err(why) => return Translation::stub(why),
+    };
+    let declared = statics.as_ref().map(|statics| statics.declared.as_str());
+    let module = module(code, called, declared);
     let parameters = json!({"code": module, "params": params});
     let translation = match called {
         Called::Once => Translation::whole("JavaScript", parameters),
         _ => Translation::each("JavaScript", parameters),
     };
     translation
-        .differs(
+        .differs_if(
+            !is_exact(scene, code, called),
             "javascript",
             "code is executed as a strict module, and libraries can't be loaded",
         )
         .differs_if(
-            code.contains(".item"),
+            statics.is_some(),
+            "static-data",
+            "static data is kept for the pattern by `keyValue`, at most 256 KiB of it: it is read before the code and, if it has \
+             changed, written behind it, where n8n writes it at the end of the run",
+        )
+        .differs_if(
+            statics.is_some_and(|statics| statics.is_left_out),
+            "static-data-left",
+            "what n8n has kept as static data is too large to be taken over: it begins empty",
+        )
+        .differs_if(
+            reads_item && ["$(", "$node", "$items"].iter().any(|name| code.contains(name)),
             "pairing",
             "in code, `.item` of another node is its first item",
         )
+        .differs_if(
+            code.contains(".toLocale"),
+            "languages",
+            "`toLocaleString` and its like know no languages and no time zones in code: format in an expression before it",
+        )
+}
+
+/// Whether code only does what is the same everywhere with the items that come, and with those of nodes that it names.
+fn is_exact(scene: &Scene<'_>, code: &str, called: &Called) -> bool {
+    let (given, ways): (&[&str], &[&str]) = match called {
+        Called::Once => (
+            &["items", "$input", "$json", "$"],
+            &["$input.all()", "$input.first()", "$input.last()"],
+        ),
+        Called::Each => (&["$input", "$json", "$"], &["$input.item"]),
+        Called::EachOld => (&["item"], &[]),
+    };
+    let count = |text: &str| code.matches(text).count();
+    let reads = ways.iter().map(|way| count(way)).sum::<usize>();
+    // What an item has besides its JSON.
+    let others = ["binary", "pairedItem", "itemMatching"];
+    count("$input") == reads
+        && reads_nodes(scene, code)
+        && !others.iter().any(|other| code.contains(other))
+        && is_plain(code, given)
+}
+
+/// Whether all nodes that code names are there, and asked for their items.
+fn reads_nodes(scene: &Scene<'_>, code: &str) -> bool {
+    code.match_indices("$(").all(|(at, opening)| {
+        let rest = code.get(at + opening.len()..).unwrap_or_default();
+        let quote = rest.chars().next().filter(|c| "'\"`".contains(*c));
+        let literal = quote.and_then(|quote| rest.strip_prefix(quote)?.split_once(quote));
+        literal.is_some_and(|(name, behind)| {
+            let is_node = scene.workflow.nodes.iter().any(|node| node.name == name);
+            let reads = [").all()", ").first()", ").last()"];
+            is_node && reads.iter().any(|read| behind.starts_with(read))
+        })
+    })
 }
 
 /// Declares what code assigns to, since n8n takes names that are not declared. What is declared within the code is another name.
@@ -207,24 +271,25 @@ fn declared(code: &str) -> String {
     }
 }
 
-fn module(code: &str, called: &Called) -> String {
+/// The code is a block within its function, so that it can declare `items` and whatever else it is given, as in n8n.
+fn module(code: &str, called: &Called, statics: Option<&str>) -> String {
     let names = declared(code);
-    let (parameters, call) = match called {
-        Called::Once => (
-            "items, $input, $json, item, $, $node",
-            "await user(items, input, items[0]?.json, undefined, $, $node)",
-        ),
-        Called::Each => (
-            "items, $input, $json, item, $, $node",
-            "await user(items, input, items[0]?.json, items[0], $, $node)",
-        ),
-        Called::EachOld => (
-            "items, $input, $json, item, $, $node",
-            "await user(items, input, items[0]?.json, items[0]?.json, $, $node)",
+    let item = match called {
+        Called::Once => "undefined",
+        Called::Each => "items[0]",
+        Called::EachOld => "items[0]?.json",
+    };
+    let given = format!("items, input, items[0]?.json, {item}, $, $node");
+    let (around, more, call) = match statics {
+        None => ("", String::new(), format!("await user({given})")),
+        Some(around) => (
+            around,
+            format!(", ${0}, {0}", statics::NAME),
+            format!("await {}((get) => user({given}, get, get))", statics::AROUND),
         ),
     };
     format!(
-        "{AROUND}{names}async function user({parameters}) {{\n{code}\n}}\n\n\
+        "{AROUND}{around}{names}async function user(items, $input, $json, item, $, $node{more}) {{ {{\n{code}\n}} }}\n\n\
         export default async ({{ input: value, params }}) => {{\n  \
         const items = wrap(value);\n  \
         const input = node(items);\n  \

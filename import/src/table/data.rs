@@ -83,6 +83,56 @@ const TIMES: &[&str] = &[
     ".minus(",
 ];
 
+/// How an expression ends that writes a time as text or as a number.
+const WRITTEN: &[&str] = &[
+    ".toISO()",
+    ".toISODate()",
+    ".toISOString()",
+    ".toString()",
+    ".toMillis()",
+    ".toSeconds()",
+    ".getTime()",
+    ".day",
+    ".hour",
+    ".minute",
+    ".month",
+    ".weekNumber",
+    ".weekday",
+    ".year",
+];
+
+/// The only expression of a text, without its braces.
+fn whole(source: &str) -> Option<&str> {
+    let inner = source.strip_prefix("={{")?.strip_suffix("}}")?;
+    (!inner.contains("{{") && !inner.contains("}}")).then_some(inner.trim())
+}
+
+/// Whether the text is one expression that gives no time, but what one is written as.
+fn writes_time(source: &str) -> bool {
+    let Some(inner) = whole(source) else {
+        return false;
+    };
+    let formats = [".format(", ".toFormat("].iter().any(|call| {
+        let argument = inner.rfind(call).and_then(|at| inner.get(at + call.len()..));
+        let argument = argument.and_then(|text| text.strip_suffix(')'));
+        argument.is_some_and(|text| !text.contains(['(', ')']))
+    });
+    // Of several values, another may be the result.
+    let is_one = !inner.contains(['?', '|', '&', ',', ';', '=']);
+    is_one && (formats || WRITTEN.iter().any(|end| inner.ends_with(end)))
+}
+
+/// Whether the text is one expression that is an object's literal.
+fn is_object(source: &str) -> bool {
+    let inner = whole(source).unwrap_or_default();
+    let inner = inner
+        .strip_prefix('(')
+        .and_then(|inner| inner.strip_suffix(')'))
+        .map_or(inner, str::trim);
+    let body = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
+    body.is_some_and(|body| !body.contains(['{', '}']))
+}
+
 /// Which fields of the input remain beside those that are set.
 enum Kept {
     All,
@@ -136,10 +186,15 @@ fn assignments(scene: &Scene<'_>, given: &[Value]) -> Fields {
         let value = converted(scene, kind, named.unwrap_or(&Value::Null), &mut converts);
         let name = scene.value(&text("name").into());
         let name = name.as_str().unwrap_or_default().to_owned();
-        if converts && is_known && matches!(kind, "string" | "number" | "boolean" | "array") {
+        if converts && is_known && matches!(kind, "string" | "number" | "boolean" | "array" | "object") {
             read.types.insert(name.clone(), kind.into());
             let source = named.and_then(Value::as_str).unwrap_or_default();
-            converts = kind == "string" && TIMES.iter().any(|time| source.contains(time));
+            converts = match kind {
+                "string" => TIMES.iter().any(|time| source.contains(time)) && !writes_time(source),
+                // What n8n takes for an object includes text that is no JSON.
+                "object" => !is_object(source),
+                _ => false,
+            };
         }
         read.converts |= converts;
         read.fields.insert(name, value);
@@ -156,17 +211,29 @@ fn old(scene: &Scene<'_>) -> Fields {
                 .get("name")
                 .and_then(Value::as_str)
                 .unwrap_or("propertyName");
-            let mut converts = false;
-            let value = field.get("value").unwrap_or(&Value::Null);
-            let value = converted(scene, kind, value, &mut converts);
-            // What is text there keeps its own type.
-            read.converts |= converts && kind != "string";
+            let value = old_value(scene, kind, field.get("value").unwrap_or(&Value::Null));
             let name = scene.value(&name.into());
             read.fields
                 .insert(name.as_str().unwrap_or_default().to_owned(), value);
         }
     }
     read
+}
+
+/// A value as it was before there were types: computed truth values and, since the second version, numbers are converted, and
+/// nothing else.
+fn old_value(scene: &Scene<'_>, kind: &str, given: &Value) -> Value {
+    let is_computed = given.as_str().is_some_and(|text| text.starts_with('='));
+    match kind {
+        "boolean" if is_computed => format!("{{{{ !!({}) }}}}", scene.source(given)).into(),
+        "number" if is_computed && scene.node.version >= 2.0 => {
+            let number =
+                "typeof value === \"string\" && !Number.isNaN(Number(value)) ? Number(value) : value";
+            format!("{{{{ [{}].map(value => {number})[0] }}}}", scene.source(given)).into()
+        }
+        _ if is_computed => scene.value(given),
+        _ => converted(scene, kind, given, &mut false),
+    }
 }
 
 /// A value in the type that n8n gives it.

@@ -386,46 +386,6 @@ pub(super) fn stop(scene: &Scene<'_>) -> Translation {
     Translation::each("Throw", json!({"message": message}))
 }
 
-pub(super) fn call(scene: &Scene<'_>) -> Translation {
-    let node = scene.node;
-    let id = node.located("workflowId");
-    let id = id.as_str().map(str::to_owned).unwrap_or_else(|| id.to_string());
-    let own = id.contains("$workflow.id");
-    let known = scene.calls.get(&id);
-    let pattern = match (known, own) {
-        (Some(pattern), _) => pattern.clone(),
-        (None, true) => "{{ $run.patternId }}".to_owned(),
-        (None, false) => crate::expression::literal(id.trim_start_matches('=')),
-    };
-    if pattern.is_empty() || pattern == "null" || node.choice(&["source"], "database") != "database" {
-        return Translation::stub(
-            "the workflow that it calls is within the node, in a file or at an address, or it is none",
-        );
-    }
-    let wait = node.flag(&["options", "waitForSubWorkflow"], true);
-    let mut parameters = json!({"patternId": pattern, "wait": wait});
-    let inputs = node.parameter(&["workflowInputs", "value"]);
-    if inputs.as_object().is_some_and(|inputs| !inputs.is_empty()) {
-        parameters["inputs"] = scene.value(inputs);
-    }
-    let once = node.choice(&["mode"], "once") == "once" && scene.many;
-    Translation::each("CallPattern", parameters)
-        .differs_if(
-            once,
-            "once",
-            "n8n calls once with all items; here it is called once for each",
-        )
-        .differs_if(
-            known.is_none() && !own,
-            "pattern",
-            "the called workflow was not imported with this one: name its pattern",
-        )
-        .differs(
-            "call",
-            "the called pattern must be deployed; what its Return gives is the result",
-        )
-}
-
 pub(super) fn respond(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
     let mut parameters = json!({});

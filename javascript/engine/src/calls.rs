@@ -25,6 +25,8 @@ pub struct Calls {
     functions: Vec<(SourceKind, KeptFunction)>,
     waiting: BTreeMap<u32, Call>,
     next: u32,
+    /// Arguments and value of the last call. In most runs there is no other one, and they need never be freed.
+    last: Vec<Kept>,
 }
 
 /// A call that has begun.
@@ -152,19 +154,28 @@ impl Calls {
         REQUESTS.take();
         let realm = engine.realm(kind);
         let (status, result) = realm.context.with(|ctx| {
-            let result = apply(&ctx, kind, realm, function, arguments);
-            let mut result = match result {
+            let list = match arguments_of(&ctx, kind, realm, arguments) {
+                Ok(list) => list,
+                Err(error) => return (failed(writer, &Failure::caught(&ctx, error)), None),
+            };
+            self.last.push(Persistent::save(&ctx, list.as_value().clone()));
+            let mut result = match apply(&ctx, kind, function, &list) {
                 Ok(result) => result,
                 Err(error) => return (failed(writer, &Failure::caught(&ctx, error)), None),
             };
             let status = settle(engine, realm, &mut result, self.next, writer);
-            let kept = (status == Status::Pending).then(|| Persistent::save(&ctx, result));
-            (status, kept)
+            (status, Some(Persistent::save(&ctx, result)))
         });
-        if let Some(result) = result {
-            self.wait(kind, result);
+        match result {
+            Some(result) if status == Status::Pending => self.wait(kind, result),
+            result => self.last.extend(result),
         }
         status
+    }
+
+    /// Frees what the last call has left, before there is anything of the next one.
+    pub fn forget_last(&mut self) {
+        self.last.clear();
     }
 
     /// Hands an answer to a call that waits for it.
@@ -254,14 +265,13 @@ fn module<'js>(ctx: &Ctx<'js>, source: &str) -> Result<Function<'js>> {
     })
 }
 
-fn apply<'js>(
+/// The arguments of a call.
+fn arguments_of<'js>(
     ctx: &Ctx<'js>,
     kind: SourceKind,
     realm: &Realm,
-    function: KeptFunction,
     arguments: &[u8],
-) -> Result<Value<'js>> {
-    let function = function.restore(ctx)?;
+) -> Result<Array<'js>> {
     let time = realm.time.clone().restore(ctx)?.into_function();
     let file = realm.file.clone().restore(ctx)?.into_object();
     let list = to_engine(ctx, arguments, (time, file))?;
@@ -273,8 +283,18 @@ fn apply<'js>(
     {
         context.set("log", realm.log.clone().restore(ctx)?)?;
     }
+    Ok(list)
+}
+
+fn apply<'js>(
+    ctx: &Ctx<'js>,
+    kind: SourceKind,
+    function: KeptFunction,
+    arguments: &Array<'js>,
+) -> Result<Value<'js>> {
+    let function = function.restore(ctx)?;
     let result: Value = function.call((rquickjs::function::Rest(
-        list.iter().collect::<Result<Vec<Value>>>()?,
+        arguments.iter().collect::<Result<Vec<Value>>>()?,
     ),))?;
     match kind {
         SourceKind::Module => adopt(ctx, result),
@@ -368,7 +388,7 @@ fn settle<'js>(
     }
     let (waits, matters) = waits();
     let outcome = match found {
-        Some(Ok(value)) if !matters => from_engine(&value, writer, engine.boxes).map(|()| Status::Done),
+        Some(Ok(value)) if !matters => from_engine(&value, writer, engine.classes).map(|()| Status::Done),
         Some(Err(error)) => Err(error),
         None if !waits => {
             let message = "The code waits for a promise that nothing is left to settle";
@@ -398,7 +418,7 @@ fn pending(engine: &Engine, ctx: &Ctx<'_>, id: u32, writer: &mut Writer) -> Resu
     writer.number(f64::from(id));
     writer.key(Text::Utf8("requests"));
     // The list's keys are numbered with those of the message: the encoder goes on with the same writer.
-    from_engine(&list.into_value(), writer, engine.boxes)?;
+    from_engine(&list.into_value(), writer, engine.classes)?;
     writer.end();
     Ok(())
 }

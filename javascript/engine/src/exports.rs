@@ -51,6 +51,7 @@ extern "C" fn reserve(bytes: i32) -> i32 {
         return 0;
     }
     STATE.with_borrow_mut(|state| {
+        state.calls.forget_last();
         state.input.clear();
         state.input.resize(bytes, 0);
         state.input.as_ptr().addr() as i32

@@ -13,6 +13,7 @@ mod calls;
 mod codec;
 mod exports;
 mod failure;
+mod layout;
 mod natives;
 mod random;
 mod realm;

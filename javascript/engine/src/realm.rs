@@ -1,7 +1,7 @@
 //! The two realms and what is put into their globals before the snapshot.
 
-use crate::codec::{Boxes, class_of};
-use crate::natives;
+use crate::codec::{Classes, class_of};
+use crate::{layout, natives};
 use heddle_javascript::protocol::SourceKind;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Result, Runtime, Value};
 
@@ -25,6 +25,7 @@ const MODULE_PRELUDE: &[(&str, &str)] = &[
     ("buffer", include_str!("prelude/buffer.js")),
     ("files", include_str!("prelude/files.js")),
     ("fetch", include_str!("prelude/fetch.js")),
+    ("key_values", include_str!("prelude/key_values.js")),
 ];
 const EXPRESSION_PRELUDE: &[(&str, &str)] = &[
     ("times", include_str!("prelude/times.js")),
@@ -42,6 +43,9 @@ pub struct Realm {
     /// What values that refer to files inherit, and what stores those that code has made: in the realm of modules.
     pub file: Persistent<Value<'static>>,
     pub store_files: Persistent<Value<'static>>,
+    /// Keeps the shape of objects without properties, which [`layout::make_like`] takes from new ones.
+    #[expect(dead_code, reason = "it only has to be there")]
+    empty: Persistent<Object<'static>>,
 }
 
 /// Everything that is ready before the first call.
@@ -49,7 +53,7 @@ pub struct Engine {
     pub runtime: Runtime,
     pub modules: Realm,
     pub expressions: Realm,
-    pub boxes: Boxes,
+    pub classes: Classes,
 }
 
 impl Engine {
@@ -60,8 +64,9 @@ impl Engine {
         runtime.set_gc_threshold(COLLECT_BYTES);
         let modules = realm(&runtime, &[PRELUDE, MODULE_PRELUDE])?;
         let expressions = realm(&runtime, &[PRELUDE, EXPRESSION_PRELUDE])?;
-        let boxes = modules.context.with(|ctx| -> Result<Boxes> {
-            Ok(Boxes {
+        let classes = modules.context.with(|ctx| -> Result<Classes> {
+            Ok(Classes {
+                object: class_of(&ctx.eval("({})")?),
                 number: class_of(&ctx.eval("Object(1)")?),
                 string: class_of(&ctx.eval("Object('')")?),
                 boolean: class_of(&ctx.eval("Object(true)")?),
@@ -72,7 +77,7 @@ impl Engine {
             runtime,
             modules,
             expressions,
-            boxes,
+            classes,
         })
     }
 
@@ -102,7 +107,10 @@ fn realm(runtime: &Runtime, preludes: &[&[(&str, &str)]]) -> Result<Realm> {
             }
         }
         let kept = |value| Persistent::save(&ctx, value);
+        // SAFETY: the context is alive.
+        unsafe { layout::check(ctx.as_raw().as_ptr()) };
         Ok(Realm {
+            empty: Persistent::save(&ctx, Object::new(ctx.clone())?),
             context: context.clone(),
             log: kept(log),
             time: kept(time),

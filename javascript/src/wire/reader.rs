@@ -17,9 +17,9 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// What begins at the reader's place.
+/// What begins at the reader's place. `T` is what a text in UTF-8 is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Token<'a> {
+pub enum Token<'a, T = &'a str> {
     /// `undefined`.
     Undefined,
     /// `null`.
@@ -29,7 +29,7 @@ pub enum Token<'a> {
     /// A number.
     Number(f64),
     /// A string, well-formed.
-    Utf8(&'a str),
+    Utf8(T),
     /// A string with lone surrogates: code units as pairs of bytes, little-endian.
     Utf16(&'a [u8]),
     /// An array: so many values follow. No more than the bytes that are left.
@@ -51,6 +51,10 @@ pub enum Token<'a> {
     Shared,
     /// What had this number.
     Again(usize),
+    /// As [`Token::Object`]; its keys are those of a kind, which gets the next number, from 0.
+    Kind,
+    /// An object with the keys of the kind of this number: as many values follow, and no end.
+    Like(usize),
 }
 
 /// A time of another kind than JavaScript's own.
@@ -101,23 +105,37 @@ impl<'a> Reader<'a> {
 
     /// The next value, or its beginning.
     pub fn token(&mut self) -> Result<Token<'a>, Broken> {
-        let tag = self.take(1)?.first().copied();
-        Ok(match tag {
-            Some(tag::UNDEFINED) => Token::Undefined,
-            Some(tag::NULL) => Token::Null,
-            Some(tag::FALSE) => Token::Bool(false),
-            Some(tag::TRUE) => Token::Bool(true),
-            Some(tag::NUMBER) => Token::Number(self.double()?),
-            Some(tag::INTEGER) => {
+        self.read(|bytes| str::from_utf8(bytes).ok())
+    }
+
+    /// As [`Reader::token`], but whether texts are UTF-8 is left to the caller.
+    #[inline]
+    pub fn unchecked(&mut self) -> Result<Token<'a, &'a [u8]>, Broken> {
+        self.read(Some)
+    }
+
+    #[inline]
+    fn read<T>(&mut self, utf8: impl FnOnce(&'a [u8]) -> Option<T>) -> Result<Token<'a, T>, Broken> {
+        Ok(match self.byte()? {
+            tag::UNDEFINED => Token::Undefined,
+            tag::NULL => Token::Null,
+            tag::FALSE => Token::Bool(false),
+            tag::TRUE => Token::Bool(true),
+            tag::NUMBER => Token::Number(self.double()?),
+            tag::INTEGER => {
                 let zigzag = self.varint()?;
                 Token::Number(f64::from((zigzag >> 1) as i32 ^ -((zigzag & 1) as i32)))
             }
-            Some(tag::UTF8) => Token::Utf8(self.utf8()?),
-            Some(tag::UTF16) => {
+            tag::UTF8 => {
+                let length = self.varint()? as usize;
+                let bytes = self.take(length)?;
+                Token::Utf8(utf8(bytes).ok_or(self.broken())?)
+            }
+            tag::UTF16 => {
                 let units = self.varint()? as usize;
                 Token::Utf16(self.take(units.checked_mul(2).ok_or(self.broken())?)?)
             }
-            Some(tag::ARRAY) => {
+            tag::ARRAY => {
                 let length = self.varint()? as usize;
                 // Every value has at least one byte, so a length beyond that is not worth an allocation.
                 if length > self.bytes.len() - self.at {
@@ -125,20 +143,23 @@ impl<'a> Reader<'a> {
                 }
                 Token::Array(length)
             }
-            Some(tag::OBJECT) => Token::Object,
-            Some(tag::DATE) => Token::Date(self.double()?),
-            Some(tag::TIME) => {
-                let kind = match self.take(1)?.first() {
-                    Some(0) => TimeKind::DateTime,
-                    Some(1) => TimeKind::Duration,
+            tag::OBJECT => Token::Object,
+            tag::DATE => Token::Date(self.double()?),
+            tag::TIME => {
+                let kind = match self.byte()? {
+                    0 => TimeKind::DateTime,
+                    1 => TimeKind::Duration,
                     _ => return Err(self.broken()),
                 };
                 let ms = self.double()?;
-                let text = self.utf8()?;
+                let length = self.varint()? as usize;
+                let text = str::from_utf8(self.take(length)?).map_err(|_| self.broken())?;
                 Token::Time { kind, ms, text }
             }
-            Some(tag::SHARED) => Token::Shared,
-            Some(tag::AGAIN) => Token::Again(self.varint()? as usize),
+            tag::SHARED => Token::Shared,
+            tag::AGAIN => Token::Again(self.varint()? as usize),
+            tag::KIND => Token::Kind,
+            tag::LIKE => Token::Like(self.varint()? as usize),
             _ => return Err(self.broken()),
         })
     }
@@ -164,6 +185,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
+    fn byte(&mut self) -> Result<u8, Broken> {
+        let byte = *self.bytes.get(self.at).ok_or(self.broken())?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8], Broken> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let taken = rest.get(..length).ok_or(self.broken())?;
@@ -171,22 +200,27 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn utf8(&mut self) -> Result<&'a str, Broken> {
-        let length = self.varint()? as usize;
-        let bytes = self.take(length)?;
-        str::from_utf8(bytes).map_err(|_| self.broken())
-    }
-
     fn double(&mut self) -> Result<f64, Broken> {
         let bytes: [u8; 8] = self.take(8)?.try_into().map_err(|_| self.broken())?;
         Ok(f64::from_bits(u64::from_le_bytes(bytes)))
     }
 
+    /// Most have one byte.
+    #[inline]
     fn varint(&mut self) -> Result<u32, Broken> {
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte < 0x80 => {
+                self.at += 1;
+                Ok(u32::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u32, Broken> {
         let mut value = 0;
         for shift in [0, 7, 14, 21, 28] {
-            let byte = *self.bytes.get(self.at).ok_or(self.broken())?;
-            self.at += 1;
+            let byte = self.byte()?;
             if shift == 28 && byte > 0x0f {
                 return Err(self.broken());
             }

@@ -29,6 +29,8 @@ pub struct Writer {
     out: Vec<u8>,
     /// New keys so far.
     keys: u32,
+    /// Kinds so far.
+    kinds: u32,
     cache: [Option<Known>; CACHE],
 }
 
@@ -45,6 +47,7 @@ impl Writer {
         Writer {
             out: buffer,
             keys: 0,
+            kinds: 0,
             cache: [None; CACHE],
         }
     }
@@ -148,6 +151,21 @@ impl Writer {
         self.out.push(tag::OBJECT);
     }
 
+    /// As [`Writer::object`]; gives the number by which objects with the same keys in the same order can be
+    /// [`Writer::like`] it once it has ended.
+    pub fn kind(&mut self) -> u32 {
+        self.out.push(tag::KIND);
+        let number = self.kinds;
+        self.kinds += 1;
+        number
+    }
+
+    /// An object with the keys of a kind: its values follow, and no end.
+    pub fn like(&mut self, kind: u32) {
+        self.out.push(tag::LIKE);
+        self.varint(kind);
+    }
+
     /// The end of an object.
     pub fn end(&mut self) {
         self.varint(key::END);
@@ -188,7 +206,15 @@ impl Writer {
         self.varint(key::KNOWN + index);
     }
 
-    fn varint(&mut self, mut value: u32) {
+    #[inline]
+    fn varint(&mut self, value: u32) {
+        match value < 0x80 {
+            true => self.out.push(value as u8),
+            false => self.long_varint(value),
+        }
+    }
+
+    fn long_varint(&mut self, mut value: u32) {
         while value >= 0x80 {
             self.out.push(value as u8 | 0x80);
             value >>= 7;

@@ -260,8 +260,10 @@ pub fn read(message: &[u8]) -> Value {
         }
         Number::from_f64(number).map_or_else(|| json!({"$number": number.to_string()}), Value::Number)
     }
-    fn value(reader: &mut Reader<'_>) -> Value {
-        match reader.token().unwrap() {
+    /// `kinds`: the keys of each, when its first object has ended.
+    fn value(reader: &mut Reader<'_>, kinds: &mut Vec<Option<Vec<String>>>) -> Value {
+        let token = reader.token().unwrap();
+        match token {
             Token::Undefined => json!({"$undefined": true}),
             Token::Null => Value::Null,
             Token::Bool(value) => json!(value),
@@ -271,22 +273,33 @@ pub fn read(message: &[u8]) -> Value {
             Token::Shared | Token::Again(_) => panic!("is for the other direction"),
             Token::Utf8(text) => json!(text),
             Token::Utf16(bytes) => units(bytes),
-            Token::Array(length) => (0..length).map(|_| value(reader)).collect(),
-            Token::Object => {
-                let mut properties = Map::new();
+            Token::Array(length) => (0..length).map(|_| value(reader, kinds)).collect(),
+            Token::Object | Token::Kind => {
+                let number = kinds.len();
+                kinds.extend((token == Token::Kind).then_some(None));
+                let (mut properties, mut names) = (Map::new(), Vec::new());
                 while let Some(key) = reader.key().unwrap() {
                     let name = match key.text {
                         Token::Utf8(name) => name.to_owned(),
                         _ => "$units".to_owned(),
                     };
-                    properties.insert(name, value(reader));
+                    names.push(name.clone());
+                    properties.insert(name, value(reader, kinds));
+                }
+                if token == Token::Kind {
+                    kinds[number] = Some(names);
                 }
                 Value::Object(properties)
+            }
+            Token::Like(kind) => {
+                let names = kinds[kind].clone().unwrap();
+                let properties = names.into_iter().map(|name| (name, value(reader, kinds)));
+                Value::Object(properties.collect())
             }
         }
     }
     let mut reader = Reader::new(message);
-    let read = value(&mut reader);
+    let read = value(&mut reader, &mut Vec::new());
     assert!(reader.is_at_end());
     read
 }

@@ -9,6 +9,8 @@ pub const TYPES: &[NodeType] = &[JAVASCRIPT];
 
 /// The kinds of effects by which code reads files and makes them.
 pub const FILES_IN_CODE: &[&str] = &["file", "file-piece"];
+/// The kind of effects by which code reads and changes what is kept from run to run.
+pub const VALUES_IN_CODE: &str = "key-value";
 
 /// Definitions of kind `javascript` execute it too.
 pub const JAVASCRIPT: NodeType = NodeType {
@@ -17,9 +19,10 @@ pub const JAVASCRIPT: NodeType = NodeType {
     description: "Executes a JavaScript module inside the sandbox. Its default export is called with \
         `{input, params, item, log}`; what it returns, or what its promise resolves to, leaves the node as \
         JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. Values of files have `text()`, \
-        `json()`, `arrayBuffer()` and `bytes()`, and `new File([…], name, {type})` that it returns is stored. It has no \
-        modules to import and no clock: `Date` shows when the run started. An exception fails the node, \
-        with line and column; a `code` on the error becomes the failure's code.",
+        `json()`, `arrayBuffer()` and `bytes()`, and `new File([…], name, {type})` that it returns is stored. \
+        `await keyValue.get(name)`, `set(name, value)`, `delete`, `increment` and `append` are the operations of KeyValue; \
+        `{ttlMs, scope}` may follow. It has no modules to import and no clock: `Date` shows when the run started. An \
+        exception fails the node, with line and column; a `code` on the error becomes the failure's code.",
     parameters: &[
         Parameter::required(
             "code",

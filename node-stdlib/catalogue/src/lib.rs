@@ -27,7 +27,7 @@ mod text;
 mod time_and_crypto;
 mod triggers;
 
-pub use code::{FILES_IN_CODE, JAVASCRIPT};
+pub use code::{FILES_IN_CODE, JAVASCRIPT, VALUES_IN_CODE};
 pub use connections::{ConnectionField, ConnectionForm, connection_forms};
 pub use consent::{CONSENT_PROVIDERS, ClientAuth, ConsentProvider, Revocation, consent_provider};
 pub use content::{ConnectionKind, Content, Language, TimeUnit};

@@ -80,6 +80,7 @@ services! {
     "facebook-trigger",
     "twilio-trigger",
     "gmail-trigger",
+    "google-calendar-trigger",
     "google-drive-trigger",
     "google-sheets-trigger",
     "airtable-trigger",

@@ -233,7 +233,8 @@ const JWT: &[Parameter] = &[
             "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384",
             "EdDSA",
         ]),
-        "How tokens are signed: `HS…` with the webhook's secret, all others with a key of which `keys` has the public part.",
+        "How tokens are signed: `HS…` with the webhook's secret, all others with a key of which `keys` or `keysUrl` has the \
+         public part.",
     )
     .or("\"HS256\"")
     .literal(),
@@ -243,6 +244,13 @@ const JWT: &[Parameter] = &[
         "The issuer's public keys: a JSON Web Key Set, `{\"keys\": […]}`.",
     )
     .content(Content::Json)
+    .literal(),
+    Parameter::optional(
+        "keysUrl",
+        Schema::String,
+        "Where the issuer publishes its public keys, such as `https://id.example.com/.well-known/jwks.json`, instead of \
+         `keys`. New keys are found by themselves.",
+    )
     .literal(),
     Parameter::optional("issuer", Schema::String, "What the claim `iss` must be.").literal(),
     Parameter::optional("audience", Schema::String, "What the claim `aud` must be or contain.").literal(),

@@ -28,17 +28,11 @@ struct List {
     shape: OnceCell<Option<Shape>>,
 }
 
-struct Resolved {
-    value: &'static Value,
-    /// Where objects have had it.
-    place: Cell<u32>,
-}
-
 /// A name of a list.
-pub(super) struct Name {
+pub(super) struct Resolved {
     pub value: &'static Value,
-    /// Where objects have had it, if that is remembered.
-    pub place: Option<&'static Cell<u32>>,
+    /// Where objects have had it.
+    pub place: Cell<u32>,
 }
 
 /// The plan's constants, each made when it is first read.
@@ -81,7 +75,7 @@ pub(super) fn begin(plan: View<'static>) {
 const LISTS_MAX: usize = 1 << 20;
 
 /// The names of a list in the plan, as constants.
-fn read_names(names: i32) -> impl Iterator<Item = &'static Value> {
+pub(super) fn read_names(names: i32) -> impl Iterator<Item = &'static Value> {
     let constants = CONSTANTS.get();
     let list = constants.plan.unwrap_or_default().names(names as u32);
     list.iter().filter_map(move |name| constants.get(name as usize))
@@ -119,17 +113,10 @@ fn resolved(names: i32) -> Option<&'static List> {
     })
 }
 
-/// A list of names in the plan.
-pub(super) fn names_at(names: i32) -> impl Iterator<Item = Name> {
-    let resolved = resolved(names);
-    let unresolved = resolved.is_none().then(|| read_names(names));
-    let resolved = resolved.map_or(&[][..], |list| &list.names);
-    let resolved = resolved.iter().map(|name| Name {
-        value: name.value,
-        place: Some(&name.place),
-    });
-    let unresolved = unresolved.into_iter().flatten();
-    resolved.chain(unresolved.map(|value| Name { value, place: None }))
+/// The names of a list in the plan that has been read before, with where objects have had them.
+#[inline]
+pub(super) fn resolved_names(names: i32) -> Option<&'static [Resolved]> {
+    resolved(names).map(|list| list.names.as_slice())
 }
 
 /// An object whose names are those of a list, with the values of these handles.

@@ -1,7 +1,7 @@
 //! What lies at paths of values, of names and of functions' parameters, by one call each.
 
 use super::calls::parameter_of;
-use super::handles::{Name, names_at, read};
+use super::handles::{Resolved, read, read_names, resolved_names};
 use super::{settled, with_run};
 use heddle_values::{TypeError, Value, ops};
 
@@ -25,25 +25,49 @@ extern "C" fn parameter_path(up: i32, index: i32, names: i32) -> i32 {
     settled(parameter_of(up, index, |parameter| along(parameter, names)))
 }
 
-/// What lies at a path; own properties are followed without counting references.
+/// What lies at a path.
 fn along(from: &Value, names: i32) -> Result<Value, TypeError> {
-    let mut names = names_at(names);
+    match resolved_names(names) {
+        Some(names) => along_known(from, names),
+        None => along_unread(from, read_names(names)),
+    }
+}
+
+// Both follow own properties without counting references.
+
+fn along_unread(from: &Value, mut names: impl Iterator<Item = &'static Value>) -> Result<Value, TypeError> {
     let mut at = from;
-    for Name { value: name, place } in names.by_ref() {
+    while let Some(name) = names.next() {
         let own = match (at, name) {
-            (Value::Object(object), Value::String(name)) => match place {
-                Some(place) => object.get_near(name, place),
-                None => object.get_text(name),
-            },
+            (Value::Object(object), Value::String(text)) => object.get_text(text),
             _ => None,
         };
         match own {
             Some(found) => at = found,
-            None => {
-                let next = ops::get_index(at, name)?;
-                return names.try_fold(next, |at, name| ops::get_index(&at, name.value));
-            }
+            None => return further(ops::get_index(at, name)?, names),
         }
     }
     Ok(at.clone())
+}
+
+#[inline]
+fn along_known(from: &Value, mut names: &'static [Resolved]) -> Result<Value, TypeError> {
+    let mut at = from;
+    while let [name, rest @ ..] = names {
+        let own = match (at, name.value) {
+            (Value::Object(object), Value::String(text)) => object.get_near(text, &name.place),
+            _ => None,
+        };
+        match own {
+            Some(found) => at = found,
+            None => return further(at.clone(), names.iter().map(|name| name.value)),
+        }
+        names = rest;
+    }
+    Ok(at.clone())
+}
+
+/// Also what is no object's own.
+fn further(from: Value, mut names: impl Iterator<Item = &'static Value>) -> Result<Value, TypeError> {
+    names.try_fold(from, |at, name| ops::get_index(&at, name))
 }

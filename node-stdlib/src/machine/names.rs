@@ -286,6 +286,16 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
         self.0.input()
     }
 
+    fn through(&self) -> Value {
+        let state = self.0.state.borrow();
+        let job = &state.current.job;
+        let is_item = job.element.is_some() && self.0.plan.node(job.place.node).items();
+        match &job.input {
+            item @ Value::Array(_) if is_item => Value::from(vec![item.clone()]),
+            input => input.clone(),
+        }
+    }
+
     fn item(&self) -> Value {
         self.0.item()
     }

@@ -63,6 +63,8 @@ pub fn aggregate(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         for (field, values) in fields.iter().zip(&mut group.values) {
             values.push(match &field.selector {
                 Some(selector) => select(selector, item, index, context)?,
+                // What is only counted is not kept.
+                None if field.operation == "count" => Value::Null,
                 None => item.clone(),
             });
         }

@@ -15,6 +15,8 @@ const MARK: &str = "$file";
 const ANY_TYPE: &str = "application/octet-stream";
 /// Largest offset in a file: a petabyte.
 const OFFSET_MAX: i64 = 1 << 50;
+/// Bytes of lines that are read at once, unless `limit` says more or less.
+const LINES_BYTES: i64 = 256 << 10;
 
 /// Whether an object refers to a file.
 pub fn is_file(object: &Object) -> bool {
@@ -59,12 +61,21 @@ pub fn file(parameters: &Object, context: &mut dyn Context) -> NodeResult {
                 (FILE, file_value(FILE, &value)?.0),
                 ("as", Value::from(form)),
             ]);
-            for (name, min) in [("offset", 0), ("limit", 1)] {
-                if let Some(number) = integer(parameters, name, min, OFFSET_MAX)? {
+            let (offset, limit) = part(parameters)?;
+            for (name, number) in [("offset", offset), ("limit", limit)] {
+                if let Some(number) = number {
                     request.insert(name, Value::Number(number as f64));
                 }
             }
+            if is_lines(format(parameters)?) {
+                request.insert("lines", Value::from(true));
+            }
             request
+        }
+        _ if is_lines(format(parameters)?) => {
+            let message =
+                "Parameter `format` must be text, json or base64 to make a file: lines are only read.";
+            return Err(Failure::new(code::PARAMETER, message));
         }
         _ => made(parameters, context)?,
     };
@@ -79,7 +90,22 @@ fn operation(parameters: &Object) -> Result<&str, Failure> {
 }
 
 fn format(parameters: &Object) -> Result<&str, Failure> {
-    choice(parameters, "format", &["text", "json", "base64"], "text")
+    let formats = ["text", "json", "base64", "lines", "jsonLines"];
+    choice(parameters, "format", &formats, "text")
+}
+
+fn is_lines(format: &str) -> bool {
+    matches!(format, "lines" | "jsonLines")
+}
+
+/// Where reading begins, and how many bytes are read at most.
+fn part(parameters: &Object) -> Result<(Option<i64>, Option<i64>), Failure> {
+    let offset = integer(parameters, "offset", 0, OFFSET_MAX)?;
+    let limit = integer(parameters, "limit", 1, OFFSET_MAX)?;
+    match is_lines(format(parameters)?) {
+        true => Ok((offset.or(Some(0)), limit.or(Some(LINES_BYTES)))),
+        false => Ok((offset, limit)),
+    }
 }
 
 fn made(parameters: &Object, context: &mut dyn Context) -> Result<Object, Failure> {
@@ -128,6 +154,14 @@ pub fn resume(parameters: &Object, result: Value, _: &mut dyn Context) -> NodeRe
                 let text = read.get("text").cloned().unwrap_or_default();
                 match format(parameters)? {
                     "json" => json(&text)?,
+                    format if is_lines(format) => {
+                        let (offset, _) = part(parameters)?;
+                        let offset = offset.unwrap_or_default();
+                        let text = text.to_text();
+                        let items = lines(&text.to_utf8(), offset, format == "jsonLines")?;
+                        let next = read.get("next").cloned().unwrap_or(Value::Null);
+                        Value::Object(Object::from_iter([("items", items), ("next", next)]))
+                    }
                     _ => text,
                 }
             }
@@ -138,14 +172,41 @@ pub fn resume(parameters: &Object, result: Value, _: &mut dyn Context) -> NodeRe
 }
 
 fn json(text: &Value) -> Result<Value, Failure> {
-    let text = text.to_text();
-    parse_json(text.to_utf8().as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
+    parsed(&text.to_text().to_utf8(), ("The file", 0))
+}
+
+/// JSON of which it is told what it is, and at which byte of the file it begins.
+fn parsed(text: &str, (what, offset): (&str, u64)) -> Result<Value, Failure> {
+    parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
         let wrong = if error.too_deep {
             "is"
         } else {
             "is not valid JSON:"
         };
-        let message = format!("The file {wrong} {} at byte {}.", error.message, error.offset);
+        let place = offset.saturating_add(error.offset as u64);
+        let message = format!("{what} {wrong} {} at byte {place}.", error.message);
         Failure::new(unreadable(&error, code::PARSE), message)
     })
+}
+
+/// The lines of a text that begins at this byte of the file.
+fn lines(text: &str, offset: i64, is_json: bool) -> Result<Value, Failure> {
+    let mut items = Vec::new();
+    let mut begin = offset.unsigned_abs();
+    for line in text.split_inclusive('\n') {
+        let said = line.strip_suffix('\n').unwrap_or(line);
+        let said = said.strip_suffix('\r').unwrap_or(said);
+        // What editors put before a text belongs to no line.
+        let said = match begin {
+            0 => said.strip_prefix('\u{feff}').unwrap_or(said),
+            _ => said,
+        };
+        match is_json {
+            true if said.trim().is_empty() => {}
+            true => items.push(parsed(said, ("A line of the file", begin))?),
+            false => items.push(Value::from(said)),
+        }
+        begin = begin.saturating_add(line.len() as u64);
+    }
+    Ok(Value::from(items))
 }

@@ -27,7 +27,7 @@ pub use wait::{called_back, wait, wait_for_callback, waited};
 
 /// NoOp: passes its input through.
 pub fn no_op(_: &Object, context: &mut dyn Context) -> NodeResult {
-    Ok(Outcome::Emit(Emission::one(0, context.input())))
+    Ok(Outcome::Emit(Emission::one(0, context.through())))
 }
 
 /// Throw: fails with the message and code of its parameters.

@@ -1,7 +1,7 @@
 //! JavaScript: code of the user's own, executed by the engine in the run's sandbox.
 //!
 //! The node's function gives the code one object, `{input, params, item}` (the engine adds `log`), and carries what
-//! the code waits for (`fetch`, files, timers) to the run loop. Knows nothing of how the engine is reached.
+//! the code waits for (`fetch`, files, kept values, timers) to the run loop. Knows nothing of how the engine is reached.
 
 use super::component::by_ports;
 use super::parameters::required;
@@ -84,6 +84,7 @@ fn wanted(request: &Value, context: &dyn Context) -> Result<Request, Failure> {
         Some("http") => "http",
         Some("file") => "file",
         Some("file-piece") => "file-piece",
+        Some("key-value") => "key-value",
         Some("sleep") => "sleep",
         _ => return Err(broken()),
     };

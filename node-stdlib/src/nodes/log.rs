@@ -14,5 +14,5 @@ pub fn log(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         _ => Level::Info,
     };
     context.log(level, &message.to_utf8());
-    Ok(Outcome::Emit(Emission::one(0, context.input())))
+    Ok(Outcome::Emit(Emission::one(0, context.through())))
 }

@@ -3,9 +3,9 @@
 mod shapes;
 
 use super::number::json_decimal;
-use super::plain::plain_bytes;
+use super::plain::{plain_bytes, plain_text};
 use super::{Array, Object, Text, Value};
-use shapes::Shapes;
+use shapes::{Like, Shapes};
 use std::num::NonZeroUsize;
 
 /// How deep JSON may nest: what comes from outside, and what leaves a node.
@@ -148,7 +148,7 @@ impl Parser<'_> {
         let mut at = self.enter(at)?;
         let (first, first_name) = (self.scratch.values.len(), self.scratch.names.len());
         let mut like = match self.scratch.is_repeated {
-            true => self.scratch.shapes.begin(self.bytes, at + 1),
+            true => self.scratch.shapes.begin(self.bytes, at),
             false => None,
         };
         if self.peek(at) == Some(b'}') {
@@ -156,30 +156,14 @@ impl Parser<'_> {
             return NonZeroUsize::new(at + 1);
         }
         loop {
-            if self.peek(at) != Some(b'"') {
-                return self.unexpected(at, "a property name in double quotes");
-            }
             let place = self.scratch.values.len() - first;
-            at += 1;
-            let known = like
-                .as_mut()
-                .and_then(|like| self.scratch.shapes.goes_on(like, place, self.bytes, at));
-            at = match known {
+            let spelled = like.as_ref();
+            let spelled = spelled.and_then(|like| like.after_spelled(place, self.bytes, at));
+            at = match spelled {
                 Some(after) => after.get(),
-                None => {
-                    // Like no other: from here on its names are its own.
-                    if let Some(like) = like.take() {
-                        let before = like.names().iter().take(place).cloned();
-                        self.scratch.names.extend(before);
-                    }
-                    self.name(at)?.get()
-                }
+                None => self.key(at, place, &mut like)?.get(),
             };
-            at = self.after_space(at);
-            if self.peek(at) != Some(b':') {
-                return self.unexpected(at, "':' after a property name");
-            }
-            at = self.value(self.after_space(at + 1))?.get();
+            at = self.value(self.after_space(at))?.get();
             at = self.after_space(at);
             match self.peek(at) {
                 Some(b',') => at = self.after_space(at + 1),
@@ -189,13 +173,40 @@ impl Parser<'_> {
         }
         let count = self.scratch.values.len() - first;
         let values = self.scratch.values_from(first);
-        let like = like.and_then(|like| self.scratch.shapes.end(like, count));
+        let like = like.and_then(|like| self.scratch.shapes.end(like.shape, count));
         let object = match like {
             Some(shape) => Object::of_shape(shape, values),
             None => self.unlike(first_name, values),
         };
         self.leave(first, object.into());
         NonZeroUsize::new(at + 1)
+    }
+
+    /// The position after a name and its colon, which is the one at `place` of what the object is like, or is kept.
+    fn key(&mut self, at: usize, place: usize, like: &mut Option<Like>) -> Next {
+        if self.peek(at) != Some(b'"') {
+            return self.unexpected(at, "a property name in double quotes");
+        }
+        let at = at + 1;
+        let known = like
+            .as_mut()
+            .and_then(|like| self.scratch.shapes.goes_on(like, place, self.bytes, at));
+        let at = match known {
+            Some(after) => after.get(),
+            None => {
+                // Like no other: from here on its names are its own.
+                if let Some(like) = like.take() {
+                    let before = like.shape.names().iter().take(place).cloned();
+                    self.scratch.names.extend(before);
+                }
+                self.name(at)?.get()
+            }
+        };
+        let at = self.after_space(at);
+        match self.peek(at) {
+            Some(b':') => NonZeroUsize::new(at + 1),
+            _ => self.unexpected(at, "':' after a property name"),
+        }
     }
 
     /// An object of names of its own, or with fewer than those that it began with.
@@ -334,12 +345,19 @@ impl Parser<'_> {
     }
 
     /// The rest of a string whose opening quote was passed, and the position after it.
+    #[inline]
     fn text(&mut self, start: usize) -> Option<(Text, usize)> {
-        let end = self.after_plain(start);
-        if self.peek(end) == Some(b'"') {
-            return Some((Text::from(&self.source[start..end]), end + 1));
+        let (plain, is_ascii) = plain_text(self.bytes.get(start..).unwrap_or_default());
+        let end = start + plain;
+        if self.peek(end) != Some(b'"') {
+            return self.escaped_string(start, end);
         }
-        self.escaped_string(start, end)
+        let text = &self.source[start..end];
+        let text = match is_ascii {
+            true => Text::of_ascii(text),
+            false => Text::from(text),
+        };
+        Some((text, end + 1))
     }
 
     /// The position of a quote, a backslash, a control character or the end.

@@ -4,11 +4,19 @@
 /// How many bytes from the beginning stand as they are.
 #[inline]
 pub(super) fn plain_bytes(text: &[u8]) -> usize {
-    let (found, before) = blocks::plain_bytes(text);
-    match found {
-        true => before,
-        false => before + plain_bytes_by_words(&text[before..]),
+    plain_text(text).0
+}
+
+/// How many bytes from the beginning stand as they are, and whether these are ASCII.
+#[inline]
+pub(super) fn plain_text(text: &[u8]) -> (usize, bool) {
+    let (found, before, is_ascii) = blocks::plain_text(text);
+    if found {
+        return (before, is_ascii);
     }
+    let rest = &text[before..];
+    let plain = plain_bytes_by_words(rest);
+    (before + plain, is_ascii && rest[..plain].is_ascii())
 }
 
 /// Whether all of a text stands as it is. Most texts are short: the last word overlaps the one before it.
@@ -34,10 +42,12 @@ fn is_plain_byte(byte: &u8) -> bool {
 mod blocks {
     use core::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, v128, v128_load, v128_or};
 
-    /// Whether a byte was found that does not stand as it is, and how many are before it, or before the rest.
+    /// Whether a byte was found that does not stand as it is; how many are before it, or before the rest, and whether these
+    /// are ASCII.
     #[inline]
-    pub(super) fn plain_bytes(text: &[u8]) -> (bool, usize) {
+    pub(super) fn plain_text(text: &[u8]) -> (bool, usize, bool) {
         let (blocks, _) = text.as_chunks::<16>();
+        let mut is_ascii = true;
         for (place, block) in blocks.iter().enumerate() {
             let address: *const v128 = block.as_ptr().cast();
             #[expect(unsafe_code, reason = "there is no other way to load a vector")]
@@ -47,18 +57,26 @@ mod blocks {
             let backslashes = u8x16_eq(bytes, u8x16_splat(b'\\'));
             let controls = u8x16_lt(bytes, u8x16_splat(0x20));
             let others = u8x16_bitmask(v128_or(v128_or(quotes, backslashes), controls));
+            let highs = u8x16_bitmask(bytes);
             if others != 0 {
-                return (true, place * 16 + others.trailing_zeros() as usize);
+                // The bits below the lowest one.
+                let before = !others & others.wrapping_sub(1);
+                return (
+                    true,
+                    place * 16 + others.trailing_zeros() as usize,
+                    is_ascii && highs & before == 0,
+                );
             }
+            is_ascii &= highs == 0;
         }
-        (false, blocks.len() * 16)
+        (false, blocks.len() * 16, is_ascii)
     }
 }
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod blocks {
-    pub(super) fn plain_bytes(_: &[u8]) -> (bool, usize) {
-        (false, 0)
+    pub(super) fn plain_text(_: &[u8]) -> (bool, usize, bool) {
+        (false, 0, true)
     }
 }
 
@@ -85,7 +103,7 @@ fn others(word: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_plain, plain_bytes};
+    use super::{is_plain, plain_bytes, plain_text};
 
     #[test]
     fn every_byte_at_every_place_is_found() {
@@ -99,6 +117,8 @@ mod tests {
                         let stands = |byte: &u8| *byte >= 0x20 && !b"\"\\".contains(byte);
                         let expected = text.iter().take_while(|byte| stands(byte)).count();
                         assert_eq!(plain_bytes(&text), expected, "{text:?}");
+                        let is_ascii = text[..expected].is_ascii();
+                        assert_eq!(plain_text(&text), (expected, is_ascii), "{text:?}");
                         assert_eq!(is_plain(&text), expected == length, "{text:?}");
                     }
                 }

@@ -35,6 +35,16 @@ impl Text {
         }
     }
 
+    /// A text that is known to be ASCII.
+    #[inline]
+    pub(super) fn of_ascii(text: &str) -> Self {
+        debug_assert!(text.is_ascii());
+        Text(Form::Utf8 {
+            text: text.into(),
+            units: text.len(),
+        })
+    }
+
     /// The text as UTF-8; lone surrogates read as U+FFFD.
     pub fn to_utf8(&self) -> Cow<'_, str> {
         match &self.0 {

@@ -1,9 +1,11 @@
 //! Laws of values that hold for all of them, on generated ones.
 
+use heddle_values::wire::{from_message, to_message};
 use heddle_values::{Array, Object, Text, Value, ops, parse_json};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use std::cmp::Ordering;
+use std::hash::{BuildHasher, RandomState};
 
 /// Few kinds of units, so that surrogate halves meet and characters on both sides of them are compared.
 fn units() -> impl Strategy<Value = Vec<u16>> {
@@ -87,6 +89,30 @@ fn depth(value: &Value) -> usize {
 }
 
 proptest! {
+    // By words and by bytes, of characters of one byte and of several, and with lone surrogates.
+    #[test]
+    fn a_text_is_the_same_however_it_was_made(
+        units in vec(prop_oneof![30 => 0x61..0x64_u16, 1 => Just(0xe9), 1 => 0xd83d..0xd83e_u16], 0..26),
+        at in 0..26_usize,
+    ) {
+        let whole = Text::from_units(&units);
+        assert_eq!(whole.units().collect::<Vec<_>>(), units);
+        let json = Value::from(whole.clone()).to_json();
+        let read = parse_json(format!("[{json}]").as_bytes(), 1).unwrap();
+        let Value::Array(read) = read else { unreachable!() };
+        let Some(Value::String(read)) = read.first() else { unreachable!() };
+        let parts = whole.slice(0, at).concat(&whole.slice(at, units.len()));
+        let utf8 = whole.as_str().map_or(whole.clone(), Text::from);
+        let hasher = RandomState::new();
+        for made in [read, &parts, &utf8] {
+            assert_eq!(made, &whole);
+            assert_eq!(made.cmp(&whole), Ordering::Equal);
+            assert_eq!(hasher.hash_one(made), hasher.hash_one(&whole));
+            assert_eq!((made.len(), made.as_str()), (units.len(), whole.as_str()));
+            assert_eq!(made.unit_at(at), units.get(at).copied());
+        }
+    }
+
     #[test]
     fn what_is_printed_is_read_back(value in json()) {
         let read = parse_json(value.to_json().as_bytes(), 100).unwrap();
@@ -95,6 +121,17 @@ proptest! {
         let mut pretty = String::new();
         value.write_json_pretty(&mut pretty, "  ");
         assert!(parse_json(pretty.as_bytes(), 100).unwrap().deep_equal(&value));
+    }
+
+    // Twice, so that objects come after others of their kind.
+    #[test]
+    fn what_the_engine_is_told_is_read_back(value in json()) {
+        let text = value.to_json();
+        let twice = parse_json(format!("[{text},{text}]").as_bytes(), 100).unwrap();
+        let read = from_message(&to_message(&twice)).unwrap();
+        assert_eq!(read.to_json(), twice.to_json());
+        assert_eq!(read.depth(), twice.depth());
+        assert!(read.is_json());
     }
 
     #[test]

@@ -355,6 +355,11 @@ fn objects_of_a_list_are_read_as_by_themselves() {
         r#"{"id":1,"na\u006de":"h"}"#,
         r#"{ "id" : 1 , "name" : { "id" : 1 , "name" : { "id" : 2 } } }"#,
         r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11,"l":12,"m":13,"n":14}"#,
+        r#"{"has_13_bytes_":1,"has_14_bytes__":2,"has_12_bytes":3}"#,
+        r#"{"has_13_bytes_" :1,"has_14_bytes__":2,"has_12_byte!":3}"#,
+        // The name of one is how the other one's stands in the text.
+        r#"{"back\\b":1}"#,
+        r#"{"back\b":2}"#,
     ];
     let (ways, count) = (1 << 10, objects.len());
     for way in 0..ways {

@@ -9,6 +9,14 @@ use serde_json::{Map, Value};
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// Characters of what a provider says that people are shown.
+const SHOWN_CHARS_MAX: usize = 300;
+
+/// The beginning of what a provider says.
+pub(super) fn shown(said: impl Iterator<Item = char>) -> String {
+    said.take(SHOWN_CHARS_MAX).collect()
+}
+
 /// For a request and all of its answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 const ANSWER_BYTES_MAX: usize = 256 << 10;
@@ -51,7 +59,10 @@ pub(super) fn encoded(text: &str) -> String {
 }
 
 pub(super) fn url(text: &str) -> Result<Url, ConsentError> {
-    Url::parse(text).map_err(|error| ConsentError::Unavailable(format!("`{text}` is not a URL ({error}).")))
+    Url::parse(text).map_err(|error| {
+        let shown = shown(text.chars());
+        ConsentError::Unavailable(format!("`{shown}` is not a URL ({error})."))
+    })
 }
 
 /// Scheme, host and port only: queries may contain confidential values.

@@ -1,5 +1,6 @@
 //! A provider's addresses, as it publishes them itself: OpenID Connect Discovery 1.0, or else RFC 8414.
 
+use super::ask::shown;
 use super::ask::{self, Ask, Body, ConsentHttp, url};
 use super::error::ConsentError;
 use reqwest::{Method, Url};
@@ -37,7 +38,7 @@ impl ConsentHttp {
             Err(_) => self.published(url(&oauth)?).await?,
         };
         if found.issuer != issuer {
-            let other: String = found.issuer.chars().take(200).collect();
+            let other = shown(found.issuer.chars());
             return Err(ConsentError::Unavailable(format!(
                 "The issuer is {issuer}, but calls itself {other}: the two must be equal."
             )));
@@ -61,8 +62,10 @@ impl ConsentHttp {
             )));
         }
         serde_json::from_slice(&answer.body).map_err(|error| {
+            // It quotes what it did not expect.
+            let reason = shown(error.to_string().chars());
             ConsentError::Unavailable(format!(
-                "The addresses that {place} publishes can't be read ({error})."
+                "The addresses that {place} publishes can't be read ({reason})."
             ))
         })
     }

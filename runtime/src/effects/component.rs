@@ -5,6 +5,7 @@ use super::effect::{Effect, Reveals};
 use super::handles::{GrantedHosts, IdempotencyKey};
 use super::http::{Http, HttpNeeds};
 use super::progress::EffectResult;
+use crate::egress::names_for;
 use crate::secrets::Destination;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -68,6 +69,11 @@ impl Effect for Component {
 
     fn is_repeatable(&self) -> bool {
         self.hosts.is_empty()
+    }
+
+    /// What it was given may have left in its requests.
+    fn may_reveal(&self) -> bool {
+        !self.hosts.is_empty()
     }
 }
 
@@ -151,7 +157,8 @@ impl RequestHost for Senders {
             let vault = context.vault.clone();
             // The effect itself puts those in that are bound to hosts.
             let request = vault.reveal(as_effect(request, &key), Destination::Anywhere)?;
-            let job: Job<EffectResult> = Box::pin(http.start(request, context));
+            let owner = context.connections.owner();
+            let job: Job<EffectResult> = Box::pin(names_for(owner, http.start(request, context)));
             let sent = continue_on(&io, job).await.unwrap_or_else(|Panicked| {
                 Err(EffectError::new(
                     EffectCode::Internal,

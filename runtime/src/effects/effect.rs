@@ -51,6 +51,11 @@ pub trait Effect: Send + Sync + 'static {
     fn is_repeatable(&self) -> bool {
         false
     }
+
+    /// Whether secrets may have left by it, in its request or in those that it sends itself.
+    fn may_reveal(&self) -> bool {
+        Self::REVEALS != Reveals::Nothing
+    }
 }
 
 /// Whether secrets are put in place of their references.
@@ -87,6 +92,9 @@ pub trait AnyEffect: Send + Sync {
     /// See [`Effect::is_repeatable`].
     fn is_repeatable(&self) -> bool;
 
+    /// See [`Effect::may_reveal`].
+    fn may_reveal(&self) -> bool;
+
     /// Starts it with what it needs of these.
     fn start(&self, request: Value, handles: &Handles) -> EffectFuture;
 }
@@ -118,6 +126,10 @@ impl<E: Effect> AnyEffect for E {
 
     fn is_repeatable(&self) -> bool {
         Effect::is_repeatable(self)
+    }
+
+    fn may_reveal(&self) -> bool {
+        Effect::may_reveal(self)
     }
 
     fn start(&self, request: Value, handles: &Handles) -> EffectFuture {

@@ -1,8 +1,9 @@
 //! `file`: reads a part of a file into the run, or makes a file of what the run has.
 //!
-//! Request: `{operation: "read", file, as: "text" | "base64", offset?, limit?}` gives `{text | base64, size}`; or `{operation:
-//! "make", text | base64, name, type}` gives the file. JSON is read and written by the node. `{operation: "finish", sink, at, name,
-//! type}` makes a file of what was written with [`super::FilePiece`].
+//! Request: `{operation: "read", file, as: "text" | "base64", offset?, limit?}` gives `{text | base64, size}`; text with `lines: true`
+//! ends with a line, and `next` is where the next one begins, null at the file's end. Or `{operation: "make", text | base64, name,
+//! type}` gives the file. JSON is read and written by the node. `{operation: "finish", sink, at, name, type}` makes a file of what was
+//! written with [`super::FilePiece`].
 
 use super::effect::Effect;
 use super::handles::Bounds;
@@ -34,6 +35,8 @@ enum Request {
         offset: Option<f64>,
         #[serde(default)]
         limit: Option<f64>,
+        #[serde(default)]
+        lines: bool,
     },
     Make {
         #[serde(default)]
@@ -87,10 +90,11 @@ async fn read_or_make(
             form,
             offset,
             limit,
+            lines,
         } => {
             let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
             let part = (offset.map(whole), limit.map(whole));
-            content(&*files, &file.id, form, part, bounds.result_bytes_max).await
+            content(&*files, &file.id, (form, lines), part, bounds.result_bytes_max).await
         }
         Request::Make {
             text,
@@ -105,7 +109,7 @@ async fn read_or_make(
 async fn content(
     files: &dyn Files,
     id: &str,
-    form: Form,
+    (form, lines): (Form, bool),
     (offset, limit): (Option<u64>, Option<u64>),
     result_bytes_max: usize,
 ) -> EffectResult {
@@ -130,14 +134,34 @@ async fn content(
     while let Some(piece) = opened.content.next().await {
         bytes.extend_from_slice(&piece.map_err(|failure| failed(&failure))?);
     }
+    let is_cut = start.saturating_add(wanted) < size;
+    let next = match lines && is_cut {
+        true => Some(start + whole_lines(&mut bytes, start)?),
+        false => None,
+    };
     match form {
         Form::Base64 => Ok(json!({ "base64": STANDARD.encode(&bytes), "size": size })),
         Form::Text => {
-            let is_part = start > 0 || start.saturating_add(wanted) < size;
-            let text = text(bytes, is_part)?;
-            Ok(json!({ "text": text, "size": size }))
+            let text = text(bytes, start > 0 || is_cut)?;
+            Ok(match lines {
+                true => json!({ "text": text, "next": next }),
+                false => json!({ "text": text, "size": size }),
+            })
         }
     }
+}
+
+/// Leaves the lines that are there to their ends; their bytes.
+fn whole_lines(bytes: &mut Vec<u8>, start: u64) -> Result<u64, EffectError> {
+    let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else {
+        let message = format!(
+            "The line of the file that begins at byte {start} has more than {} bytes: raise `limit`.",
+            bytes.len()
+        );
+        return Err(EffectError::new(EffectCode::FileLimit, message));
+    };
+    bytes.truncate(end + 1);
+    Ok(bytes.len() as u64)
 }
 
 /// UTF-8, without a byte order mark. A part may begin and end in the midst of a character, which is left out.

@@ -1,6 +1,9 @@
 //! Code shared by effects: parsing requests, opening the named connection, and applying a time limit.
 
+use super::effect::Reveals;
+use super::progress::EffectResult;
 use crate::connections::{Connection, Granted};
+use crate::secrets::{Destination, Vault};
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -9,6 +12,17 @@ use std::time::Duration;
 /// An effect's request, as its kind reads it.
 pub fn read<T: DeserializeOwned>(request: Value) -> Result<T, EffectError> {
     serde_json::from_value(request).map_err(|error| EffectError::parameter(error.to_string()))
+}
+
+/// A request with its secrets, as far as it is known where they go.
+pub fn revealed(request: &str, reveals: Reveals, vault: &Vault) -> EffectResult {
+    let request = serde_json::from_str(request)
+        .map_err(|error| EffectError::parameter(format!("The request is not valid JSON: {error}")))?;
+    match reveals {
+        Reveals::Nothing => Ok(request),
+        Reveals::ToHost => vault.reveal(request, Destination::Anywhere),
+        Reveals::Digest => vault.reveal(request, Destination::Inside),
+    }
 }
 
 /// The connection that a request names in `connection`.

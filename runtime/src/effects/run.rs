@@ -5,9 +5,12 @@ use super::effect::{AnyEffect, Reveals};
 use super::handles::Egress;
 use super::needs::Handles;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
+use super::reopened::Reopened;
+use super::requests::revealed;
+use crate::egress::names_for;
 use crate::journal::{Entry, Record};
 use crate::replay::{Replay, Wanted};
-use crate::secrets::{Destination, Vault};
+use crate::secrets::Vault;
 use heddle_contract::abi::code;
 use heddle_sandbox::{EffectCode, EffectError};
 use heddle_sandbox::{REQUEST_BYTES_MAX, Stop, Waited};
@@ -61,6 +64,7 @@ pub struct RunEffects {
     egress: OnceLock<Egress>,
     record: Option<Record>,
     unsaved: Unsaved,
+    reopened: Reopened,
     /// Of a replay, whose effects never begin.
     replay: Option<Replay>,
     /// The run's.
@@ -151,7 +155,7 @@ impl Known {
                 handles,
             }) => {
                 effect.is_known(&request, &handles);
-                if effect.reveals() != Reveals::Nothing {
+                if effect.may_reveal() {
                     handles.vault.note_revealed(&request);
                 }
                 Known::Result(Done::of(json.into_bytes()))
@@ -216,6 +220,7 @@ impl RunEffects {
             egress: OnceLock::new(),
             record,
             unsaved: Unsaved::default(),
+            reopened: Reopened::default(),
             replay: None,
             span: Span::current(),
             parked: 0,
@@ -314,6 +319,15 @@ impl RunEffects {
             is_done_again,
         };
         if let Some((number, json)) = known {
+            if let Prepared::Work {
+                effect,
+                request,
+                handles,
+            } = &prepared
+                && effect.reveals() == Reveals::ToHost
+            {
+                self.reopened.note(&self.io, request, &handles.connections);
+            }
             let record = self.record.as_ref();
             let has_outcome = record.is_some_and(|record| record.has_later_outcome(&started.key));
             let known = Known::of(json, Some(prepared), span, has_outcome);
@@ -342,7 +356,9 @@ impl RunEffects {
         let new = || Arc::new(Semaphore::new(IN_FLIGHT_MAX));
         let in_flight = self.in_flight.get_or_insert_with(new).clone();
         let journal = self.record.as_ref().map(Record::journal);
+        let reopening = self.reopened.all();
         let work = async move {
+            reopening.await;
             if let Some(journal) = journal {
                 journal.permission().await;
             }
@@ -382,7 +398,10 @@ impl RunEffects {
     pub async fn wait(&mut self) -> Result<Waited, Stop> {
         loop {
             let first = match self.known.first_entry().map(|entry| entry.remove()) {
-                Some((started, known)) => Some((started, known.done(&self.io).await)),
+                Some((started, known)) => {
+                    self.reopened.all().await;
+                    Some((started, known.done(&self.io).await))
+                }
                 None => self.ready.pop_front(),
             };
             if let Some((started, done)) = first {
@@ -517,7 +536,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
     let reading = aside(request.len(), move || revealed(&request, reveals, &revealing));
     let result = match reading.await.flatten() {
         Ok(request) => {
-            let work = effect.start(request, &handles);
+            let work = names_for(handles.connections.owner(), effect.start(request, &handles));
             drop(handles);
             work.await
         }
@@ -549,17 +568,6 @@ async fn aside<T: Send + 'static>(
     }
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| interrupted())
-}
-
-/// A request with its secrets, as far as it is known where they go.
-fn revealed(request: &str, reveals: Reveals, vault: &Vault) -> EffectResult {
-    let request = serde_json::from_str(request)
-        .map_err(|error| EffectError::parameter(format!("The request is not valid JSON: {error}")))?;
-    match reveals {
-        Reveals::Nothing => Ok(request),
-        Reveals::ToHost => vault.reveal(request, Destination::Anywhere),
-        Reveals::Digest => vault.reveal(request, Destination::Inside),
-    }
 }
 
 /// A result without the secrets that the run has used.

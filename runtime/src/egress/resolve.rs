@@ -1,7 +1,7 @@
 //! Names become addresses that the policy permits, or none.
 
 use super::EgressPolicy;
-use super::lookups::LOOKUPS;
+use super::lookups::{LOOKUPS, Owner, asker};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,6 +22,7 @@ pub(crate) enum ResolveError {
 /// name that mixes them is an attempt to get past the guard. Without a port, exceptions for one port do not count.
 pub(super) async fn addresses(
     policy: &EgressPolicy,
+    asker: Owner,
     host: &str,
     port: Option<u16>,
 ) -> Result<Vec<SocketAddr>, ResolveError> {
@@ -29,7 +30,7 @@ pub(super) async fn addresses(
         host: host.to_owned(),
         source,
     };
-    let found = look_up(host).await.map_err(unknown)?;
+    let found = look_up(asker, host).await.map_err(unknown)?;
     if found.is_empty() {
         return Err(ResolveError::NoAddress {
             host: host.to_owned(),
@@ -45,12 +46,12 @@ pub(super) async fn addresses(
 }
 
 /// The addresses of a host, by the system's resolver.
-async fn look_up(host: &str) -> io::Result<Vec<SocketAddr>> {
+async fn look_up(asker: Owner, host: &str) -> io::Result<Vec<SocketAddr>> {
     let host = host.to_owned();
     if host.parse::<IpAddr>().is_ok() {
         return Ok(tokio::net::lookup_host((host, 0)).await?.collect());
     }
-    let place = LOOKUPS.place(&host).await;
+    let place = LOOKUPS.place(asker, &host).await;
     // To its end, whoever has waited for it: only then its thread is free, and its place.
     let looking = tokio::spawn(async move {
         let found = tokio::net::lookup_host((host, 0)).await;
@@ -69,8 +70,10 @@ pub(super) struct GuardedResolver {
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (policy, port) = (self.policy.clone(), self.port);
+        // Now: the client may finish a connection elsewhere, for whoever wants it next.
+        let asker = asker();
         Box::pin(async move {
-            let found = addresses(&policy, name.as_str(), port).await?;
+            let found = addresses(&policy, asker, name.as_str(), port).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }

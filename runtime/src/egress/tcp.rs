@@ -2,6 +2,7 @@
 //! is connected to.
 
 use super::EgressPolicy;
+use super::lookups::asker;
 use super::resolve::{ResolveError, addresses};
 use std::io;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub(crate) enum DialError {
 pub(crate) async fn dial(policy: &EgressPolicy, host: &str, port: u16) -> Result<TcpStream, DialError> {
     let host = host.trim_matches(['[', ']']);
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for mut address in addresses(policy, host, Some(port)).await? {
+    for mut address in addresses(policy, asker(), host, Some(port)).await? {
         address.set_port(port);
         match tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => return Ok(stream),

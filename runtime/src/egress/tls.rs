@@ -28,6 +28,11 @@ impl TlsError {
     }
 }
 
+/// Whether this PEM is a certificate of an authority, for those who test that anything may come.
+pub fn is_authority(pem: &str) -> bool {
+    tls_connector(Some(pem)).is_ok()
+}
+
 /// Speaks TLS with whoever proves its name; `authority` is in PEM.
 pub(crate) fn tls_connector(authority: Option<&str>) -> Result<TlsConnector, TlsError> {
     let mut roots = RootCertStore {

@@ -249,3 +249,63 @@ fn of_line(line: &[u8]) -> Option<ListedMessage> {
         id: is_id.then(|| id.to_owned())?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::egress::Meter;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+    /// Logs in with a token at a server that answers each line with the next of these; how that went, and the lines.
+    async fn log_in_with(token: &str, answers: &[&str]) -> (Result<(), Trouble>, Vec<String>) {
+        let (ours, theirs) = tokio::io::duplex(16 << 10);
+        let mut pop = Pop::secured(Wire::new(Box::new(ours), Meter::new(u64::MAX)));
+        let login = Login {
+            user: "ann@example.com".to_owned(),
+            proof: Proof::Token(token.to_owned().into()),
+        };
+        let server = async {
+            let (mut theirs, mut heard) = (BufReader::new(theirs), Vec::new());
+            for answer in answers {
+                let mut line = String::new();
+                theirs.read_line(&mut line).await.unwrap();
+                heard.push(line.trim_end().to_owned());
+                theirs
+                    .write_all(format!("{answer}\r\n").as_bytes())
+                    .await
+                    .unwrap();
+            }
+            heard
+        };
+        tokio::join!(pop.log_in(&login), server)
+    }
+
+    #[tokio::test]
+    async fn a_token_is_sent_with_its_command_or_after_it() {
+        let short = xoauth2("ann@example.com", "short");
+        let told = "+OK\r\nUIDL\r\n.";
+        let (went, heard) = log_in_with("short", &["+OK", told]).await;
+        went.unwrap();
+        assert_eq!(heard, [format!("AUTH XOAUTH2 {short}"), "CAPA".to_owned()]);
+        // A command of more than 255 bytes is more than servers take.
+        let token = "long".repeat(100);
+        let (went, heard) = log_in_with(&token, &["+ ", "+OK", told]).await;
+        went.unwrap();
+        let long = xoauth2("ann@example.com", &token);
+        assert_eq!(heard, ["AUTH XOAUTH2".to_owned(), long, "CAPA".to_owned()]);
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_with_a_token_is_said_by_the_server() {
+        for answers in [
+            &["+ eyJzdGF0dXMiOiI0MDAifQ==", "-ERR [AUTH] expired"][..],
+            &["-ERR [AUTH] expired"],
+        ] {
+            let (went, heard) = log_in_with("short", answers).await;
+            let refused = "refused the login: [AUTH] expired";
+            assert_eq!(went.unwrap_err().to_string(), refused);
+            assert_eq!(heard.len(), answers.len());
+            assert_eq!(heard.last().map(String::is_empty), Some(answers.len() == 2));
+        }
+    }
+}

@@ -255,6 +255,8 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heddle_sandbox::clock::monotonic;
+    use std::time::Duration;
 
     /// The definition: every byte within an occurrence of a spelling, or of a piece of a long one, is covered.
     fn naive(spellings: &[String], text: &[u8]) -> Vec<Range<usize>> {
@@ -368,6 +370,24 @@ mod tests {
                 .find(|length| text.ends_with(&spelling[..*length]));
             assert_eq!(begun(text, spelling), naive.unwrap_or_default());
         }
+    }
+
+    /// Every byte begins what is nearly a secret, so that whoever looks anew from each of them, or copies the text at each find, is not
+    /// done within the hour.
+    #[test]
+    fn the_time_grows_with_the_text_and_not_with_its_square() {
+        const BYTES: usize = 8 << 20;
+        let started = monotonic();
+        let short = (0..50).map(|number| format!("{}{number:02}", "a".repeat(60)));
+        let long = (0..50).map(|number| format!("{}b{number:02}", "a".repeat(31)).repeat(9));
+        let secrets: Vec<_> = short.chain(long).map(Zeroizing::new).collect();
+        let masker = Masker::new(&secrets);
+        assert_eq!(masker.text(&"a".repeat(BYTES)).len(), BYTES);
+        let masker = Masker::new(&[Zeroizing::new("secret".to_owned())]);
+        let masked = masker.text(&"secret,".repeat(BYTES / 7)).into_owned();
+        assert_eq!(masked.len(), BYTES / 7 * "***,".len());
+        let took = monotonic().duration_since(started);
+        assert!(took < Duration::from_secs(60), "{took:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
-// n8n's engine and nodes, in a process: reads an array of [workflow, items of the node "Start"] as JSON, executes each as n8n
-// does, and prints for each what the node "End" gave in all, or why the execution failed. Most of what n8n's nodes depend
+// n8n's engine and nodes, in a process: reads an array of {workflow, runs, others} as JSON, where a run is the items of the node
+// "Start" and others are workflows that can be called, executes each run as n8n does, and prints for each what the node "End" gave
+// in all, or why the execution failed. Most of what n8n's nodes depend
 // on is for services that no case has: package.json puts a small package in its place.
 
 import { mkdtempSync } from 'node:fs';
@@ -48,12 +49,64 @@ const nodeTypes = {
   getKnownTypes: () => ({}),
 };
 
-async function execute([drawn, items]) {
-  const { name, nodes, connections, settings } = drawn;
-  const workflow = new Workflow({ id: '1', name, nodes, connections, active: false, nodeTypes, settings, staticData: {} });
-  const additionalData = { variables: {}, executionId: '1', webhookWaitingBaseUrl: '', formWaitingBaseUrl: '' };
+// What lasts while the runs of a case are executed: the workflows, the static data of each, and what nobody waits for.
+const worldOf = (others = []) => ({ others, kept: new Map(), running: [] });
+
+function workflowOf({ id, name, nodes, connections, settings }, { kept }) {
+  const staticData = JSON.parse(kept.get(id) ?? '{}');
+  return new Workflow({ id, name, nodes, connections, active: false, nodeTypes, settings, staticData });
+}
+
+// What n8n's server gives its engine, as far as it is needed: other workflows, and a place for the static data that it says to save.
+function additional(world, { id }) {
+  const save = (changed) => id && changed && world.kept.set(id, JSON.stringify(changed));
+  return {
+    variables: {},
+    executionId: '1',
+    webhookWaitingBaseUrl: '',
+    formWaitingBaseUrl: '',
+    hooks: {
+      executeHookFunctions: async (name, [, second]) => {
+        if (name === 'workflowExecuteAfter') save(second);
+      },
+    },
+    executeWorkflow: (called, _, options) => call(called, options, world),
+  };
+}
+
+// As the server does it: by the trigger for calls, with the items that are given, and what the last node gave is the result.
+async function call({ id, code }, { inputData, doNotWaitToFinish }, world) {
+  const drawn = code ?? world.others.find((other) => other.id === id);
+  if (!drawn) throw new Error(`there is no workflow ${id}`);
+  const workflow = workflowOf(drawn, world);
+  const node = Object.values(workflow.nodes).find(({ type }) => type === `${PREFIX}executeWorkflowTrigger`);
+  const started = {
+    startData: {},
+    resultData: { runData: {}, pinData: {} },
+    executionData: {
+      contextData: {},
+      metadata: {},
+      nodeExecutionStack: [{ node, data: { main: [inputData] }, source: null }],
+      waitingExecution: {},
+      waitingExecutionSource: {},
+    },
+  };
+  const execution = new WorkflowExecute(additional(world, drawn), 'integrated', started);
+  const running = execution.processRunExecutionData(workflow);
+  if (doNotWaitToFinish) {
+    world.running.push(running);
+    return { executionId: '2', data: [null] };
+  }
+  const { error, runData, lastNodeExecuted } = (await running).data.resultData;
+  if (error) throw error;
+  return { executionId: '2', data: runData[lastNodeExecuted].at(-1).data.main };
+}
+
+async function execute(given, items, world) {
+  const drawn = { ...given, id: given.id ?? '1' };
+  const workflow = workflowOf(drawn, world);
   const pinned = { Start: items.map((json) => ({ json })) };
-  const execution = new WorkflowExecute(additionalData, 'integrated');
+  const execution = new WorkflowExecute(additional(world, drawn), 'integrated');
   const { data } = await execution.run(workflow, workflow.getNode('Start'), undefined, pinned);
   const { error, runData } = data.resultData;
   if (error) return { failed: error.message };
@@ -61,11 +114,20 @@ async function execute([drawn, items]) {
   return { items: left.map(({ json }) => json) };
 }
 
+// The runs of a workflow, one after the other.
+async function executeAll({ workflow, runs, others }) {
+  const world = worldOf(others);
+  const answers = [];
+  for (const items of runs) {
+    answers.push(await execute(workflow, items, world).catch((error) => ({ failed: error.message })));
+  }
+  await Promise.allSettled(world.running);
+  return answers;
+}
+
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
 const answers = [];
-for (const one of JSON.parse(Buffer.concat(chunks).toString())) {
-  answers.push(await execute(one).catch((error) => ({ failed: error.message })));
-}
+for (const one of JSON.parse(Buffer.concat(chunks).toString())) answers.push(await executeAll(one));
 // n8n has timers that outlive its work.
 answer(JSON.stringify(answers), () => process.exit(0));

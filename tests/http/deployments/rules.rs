@@ -195,4 +195,81 @@ each_database! {
             assert_eq!(found, Some(expected), "{tally}");
         }
     }
+
+    async fn tests_and_approvals_hold_together_in_any_order(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        let pattern = service.drawn(&ann, &asking()).await;
+        let (production, path) = environment(&service, &ann).await;
+        let rules = json!({"requireTests": true, "requireApproval": true});
+        service.put(&path).bearer(&ann.token).json(&rules).send().await.data(200);
+        let tests = format!("/api/patterns/{pattern}/tests");
+        let expecting = |output: Value| json!({"name": "One", "event": {}, "pins": {"ask": 1}, "expect": {"output": output}});
+        let made = service.post(&tests).bearer(&bob.token).json(&expecting(json!(2))).send().await;
+        let test = format!("{tests}/{}", made.body["id"].as_str().unwrap());
+        let expect = |output: i64| service.put(&test).bearer(&bob.token).json(&json!({"expect": {"output": output}})).send();
+        let approval = json!({"approveRights": true});
+        // Who approves a version whose tests fail approves nothing.
+        deploy(&service, &ann, &pattern, approval.clone()).await.assert_refused(409, "TESTS_FAILED");
+        assert_eq!(expect(1).await.status, 200);
+        deploy(&service, &bob, &pattern, json!({})).await.assert_refused(409, "RIGHTS_NOT_APPROVED");
+        let key = json!({"name": "edits", "scopes": ["edit"]});
+        let key = service.post("/api/auth/api-keys").bearer(&ann.token).json(&key).send().await;
+        let edits = User { token: key.data(201)["key"].as_str().unwrap().to_owned(), ..ann.clone() };
+        deploy(&service, &edits, &pattern, approval.clone()).await.assert_refused(403, "FORBIDDEN");
+        let id = deploy(&service, &ann, &pattern, approval.clone()).await.data(200)["deploymentId"].as_str().unwrap().to_owned();
+        // What is deployed stays when its tests fail afterwards.
+        assert_eq!(expect(3).await.status, 200);
+        deploy(&service, &ann, &pattern, approval.clone()).await.assert_refused(409, "TESTS_FAILED");
+        for operation in ["pause", "resume", "redeploy"] {
+            assert_eq!(service.operate(&bob, &id, operation).await.status, 200, "{operation}");
+        }
+        assert_eq!(expect(1).await.status, 200);
+        // An older version that may reach less, and the approved one again: that one is not deployed by then.
+        let harmless = chain(&[
+            ("start", "OnManual", json!({})), ("ask", "Transform", json!({"value": "{{ 1 }}"})), ("end", "Return", json!({"value": "{{ $input }}"})),
+        ]);
+        service.redrawn(&bob, &pattern, &harmless).await;
+        deploy(&service, &bob, &pattern, json!({})).await.data(200);
+        deploy(&service, &bob, &pattern, json!({"versionNumber": 2})).await.assert_refused(409, "RIGHTS_NOT_APPROVED");
+        deploy(&service, &bob, &pattern, json!({"versionNumber": 1})).await.assert_refused(409, "TESTS_FAILED");
+        deploy(&service, &ann, &pattern, json!({"versionNumber": 2, "approveRights": true})).await.data(200);
+        // Nothing is approved of what was undeployed.
+        let undeployed = service.delete(&format!("/api/patterns/{pattern}/deploy")).bearer(&bob.token).send().await;
+        assert_eq!(undeployed.status, 200, "{undeployed}");
+        service.operate(&bob, &id, "redeploy").await.assert_refused(409, "CONFLICT");
+        let again = json!({"versionNumber": 2, "environmentId": production});
+        deploy(&service, &bob, &pattern, again).await.assert_refused(409, "RIGHTS_NOT_APPROVED");
+    }
+
+    async fn what_is_promoted_is_what_tests_were_run_on(service: Service) {
+        let ann = service.user("ann").await;
+        let graph = chain(&[
+            ("start", "OnManual", json!({})), ("odd", "Odd", json!({})), ("end", "Return", json!({"value": "{{ $input }}"})),
+        ]);
+        let odd = |value: &str| json!({"Odd": {"kind": "expression", "outputValues": {"out": format!("{{{{ {value} }}}}")}}});
+        let pattern = service.drawn(&ann, &graph).await;
+        let path = format!("/api/patterns/{pattern}");
+        let saved = service.put(&path).bearer(&ann.token).json(&json!({"graphData": graph, "nodeDefinitions": odd("1")})).send().await;
+        assert_eq!(saved.status, 200, "{saved}");
+        let test = json!({"name": "One", "event": {}, "expect": {"output": 1}});
+        let added = service.post(&format!("{path}/tests")).bearer(&ann.token).json(&test).send().await;
+        assert_eq!(added.status, 201, "{added}");
+        rule(&service, &ann, "requireTests").await;
+        let (production, rules) = environment(&service, &ann).await;
+        let environments = rules.split_once(&format!("/{production}")).unwrap().0;
+        let made = service.post(environments).bearer(&ann.token).json(&json!({"name": "staging"})).send().await;
+        let staging = made.data(201)["id"].clone();
+        let promote = json!({"environmentId": production});
+        for (definitions, trace, expected) in [(odd("2"), false, 409), (json!({}), true, 200), (odd("1"), false, 200)] {
+            let there = json!({"environmentId": staging, "move": false, "nodeDefinitions": definitions, "trace": trace});
+            let there = deploy(&service, &ann, &pattern, there).await;
+            let id = there.data(200)["deploymentId"].as_str().unwrap().to_owned();
+            let promoted = service.post(&format!("/api/deployments/{id}/promote")).bearer(&ann.token).json(&promote).send().await;
+            match expected {
+                409 => promoted.assert_refused(409, "TESTS_FAILED"),
+                _ => assert_eq!(promoted.status, 200, "{promoted}"),
+            }
+        }
+    }
 }

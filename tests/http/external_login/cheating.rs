@@ -164,4 +164,8 @@ async fn an_id_token_that_is_not_genuine_logs_nobody_in() {
     assert_eq!(reply.data(200)["user"]["lastName"], "Lee");
     *next.lock().unwrap() = with("aud", json!(["other", CLIENT_ID]));
     ext(&service, json!({"code": "x"})).await.data(200);
+    // An answer of more than a provider has to say is not kept.
+    *next.lock().unwrap() = "x".repeat(2 << 20);
+    let reply = ext(&service, json!({"code": "x"})).await;
+    reply.assert_refused(503, "UNAVAILABLE");
 }

@@ -171,6 +171,45 @@ async fn a_file_passes_from_server_to_server_postgres() {
     passing(Database::Postgres).await;
 }
 
+/// 100,000 times `x`, gzipped.
+const GZIPPED_X: &[u8] = &include!("../../sandbox/gzipped_x.in");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_response_that_unpacks_to_more_than_files_may_have_is_none() {
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+        config.files.bytes_max = 50_000;
+    })
+    .await;
+    let ann = service.user("ann").await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"\r\n\r\n") {
+                asked.push(stream.read_u8().await.unwrap());
+            }
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                GZIPPED_X.len()
+            );
+            let answer = [head.as_bytes(), GZIPPED_X].concat();
+            stream.write_all(&answer).await.unwrap();
+        }
+    });
+    let graph = chain(&[
+        ("start", "OnManual", json!({})),
+        ("get", "HttpRequest", json!({"url": url, "responseType": "file"})),
+        ("end", "Return", json!({})),
+    ]);
+    let deployment = service.deployed(&ann, &graph).await;
+    let ended = service.execute(&ann, &deployment, "?wait=true", &json!({})).await;
+    assert_eq!(ended.data(200)["error"]["code"], "FILE_LIMIT", "{ended}");
+    let listed = service.get("/api/files").bearer(&ann.token).send().await;
+    assert_eq!(listed.body["data"], json!([]), "{listed}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_node_file_reads_and_makes() {
     let service = Service::start(Database::Sqlite).await;
@@ -233,4 +272,55 @@ async fn the_node_file_reads_and_makes() {
     );
     let beyond = run(json!({"content": "abc", "as": "text", "read": "text", "offset": 3})).await;
     assert_eq!(beyond["read"], "");
+    let lines = async |limit: u64| {
+        run(json!({"content": "für\r\n2\n3", "as": "text", "read": "lines", "limit": limit})).await
+    };
+    assert_eq!(lines(7).await["read"], json!({"items": ["für"], "next": 6}));
+    assert_eq!(
+        lines(9).await["read"],
+        json!({"items": ["für", "2", "3"], "next": null})
+    );
+    assert_eq!(lines(5).await, json!(["read", "FILE_LIMIT"]));
+}
+
+/// Of a response that is larger than what may be read at once, the run holds some lines.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_response_is_read_line_by_line() {
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+    })
+    .await;
+    let ann = service.user("ann").await;
+    let mut content = String::new();
+    for number in 0..100_000 {
+        content.push_str(&format!("{{\"number\":{number},\"text\":\"für alle\"}}\n"));
+    }
+    let (url, _) = serving(content.into_bytes()).await;
+    let node = |id: &str, kind: &str, parameters: Value| json!({"id": id, "type": kind, "data": {"parameters": parameters}});
+    let get = json!({"url": url, "responseType": "file", "bodyOnly": true});
+    let read = json!({
+        "file": "{{ $nodes.get }}", "format": "jsonLines", "offset": "{{ $item.next }}", "limit": 1_000_000,
+    });
+    let sum =
+        "{{ ({next: $input.next, sum: $input.items.reduce((sum, item) => sum + item.number, $item.sum)}) }}";
+    let graph = json!({
+        "nodes": [
+            node("start", "OnManual", json!({})),
+            node("get", "HttpRequest", get),
+            node("first", "Transform", json!({"value": {"next": 0, "sum": 0}})),
+            node("loop", "Loop", json!({"condition": "{{ $item.next !== null }}", "maxIterations": 100})),
+            node("read", "File", read),
+            node("sum", "Transform", json!({"value": sum})),
+            node("end", "Return", json!({"value": "{{ $input.sum }}"})),
+        ],
+        "edges": [
+            {"source": "start", "target": "get"}, {"source": "get", "target": "first"}, {"source": "first", "target": "loop"},
+            {"source": "loop", "sourceHandle": "item", "target": "read"}, {"source": "read", "target": "sum"},
+            {"source": "sum", "target": "loop", "targetHandle": "next"},
+            {"source": "loop", "sourceHandle": "done", "target": "end"},
+        ],
+    });
+    let deployment = service.deployed(&ann, &graph).await;
+    let ended = service.execute(&ann, &deployment, "?wait=true", &json!({})).await;
+    assert_eq!(ended.data(200)["output"], 99_999_u64 * 50_000, "{ended}");
 }

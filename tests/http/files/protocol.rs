@@ -168,6 +168,22 @@ async fn a_stop_leaves_nothing_in_a_directory_postgres() {
     in_a_directory(Database::Postgres).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_stored_says_nothing_without_its_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("files");
+    let service = Service::with(Database::Sqlite, |config| config.files.dir = Some(place.clone())).await;
+    let store = Store::of(service).await;
+    let content = b"Nobody but its workspace may read this.\n".repeat(5_000);
+    let value = store.written(&content, None).await;
+    let paths = files_in(&place);
+    assert_eq!(paths.len(), 1, "{paths:?}");
+    let stored = std::fs::read(&paths[0]).unwrap();
+    assert!(stored.len() >= content.len());
+    assert!(!stored.windows(10).any(|bytes| content.starts_with(bytes)));
+    assert_eq!(store.read(&value).await, Some(content));
+}
+
 async fn equal_files(database: Database) {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("files");

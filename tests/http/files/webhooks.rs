@@ -3,8 +3,10 @@
 use super::bytes;
 use crate::harness::{Database, Service, each_database};
 use crate::webhooks::fixture::{Hook, graph, responds, returns};
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::convert::Infallible;
 
 fn form(boundary: &str, content: &[u8]) -> Vec<u8> {
     let mut body = format!(
@@ -119,6 +121,41 @@ each_database! {
         assert!(text.contains(file["$file"].as_str().unwrap()), "{text}");
         assert_eq!(service.content(&hook.user, &file).await, (200, b"captured".to_vec()));
         assert_ne!(file["expiresAt"], Value::Null);
+    }
+}
+
+/// Whoever may open a form may send this: it must cost little memory, however large files may be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_never_comes_to_a_part_is_refused_before_its_end() {
+    let service = Service::start(Database::Sqlite).await;
+    let hook = Hook::deployed(&service, echoing("multipart")).await;
+    let first = form("XX", b"content");
+    let second = [&first[..first.len() - 4], b"\r\nX-More: "].concat();
+    let begun = [
+        Vec::new(),
+        b"--XX".to_vec(),
+        b"--XX\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"".to_vec(),
+        second,
+    ];
+    for begun in begun {
+        let more = std::iter::repeat_n(vec![b' '; 64 << 10], 16);
+        let pieces = std::iter::once(begun.clone())
+            .chain(more)
+            .map(Ok::<_, Infallible>);
+        // The sender says no more, and does not go away either.
+        let body = futures_util::stream::iter(pieces).chain(futures_util::stream::pending());
+        let request = service
+            .post(&format!("/webhooks/{}", hook.webhook))
+            .header("content-type", "multipart/form-data; boundary=XX")
+            .body(reqwest::Body::wrap_stream(body));
+        let reply = request.send().await;
+        reply.assert_refused(400, "VALIDATION");
+        let told = reply.body["error"]["details"][0]["message"].as_str().unwrap();
+        assert!(
+            told.contains("more than 64 KiB stand before a part"),
+            "{:?}: {told}",
+            String::from_utf8_lossy(&begun)
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Quotas of a workspace: each is reached, and says which it is; others go on.
 
+use super::metering::sum;
 use super::{BOTH, ask, hosted, limit, operate, operated, told};
 use crate::harness::{Reply, Service, User, chain, doubling};
 use crate::webhooks::fixture::{Hook, graph};
@@ -63,6 +64,14 @@ pub(super) async fn of_runs(service: &Service, ann: &User) {
         .bearer(&ann.token)
         .json(&json!({"name": "x"}));
     assert_exceeded(&pattern.send().await, "storageBytes", 1);
+    // What was measured for it is in the report.
+    let usage = format!(
+        "/workspaces/{}/usage?to=2026-12-01T00:00:00Z",
+        service.workspace_of(ann).await
+    );
+    let report = ask(service, "GET", &usage).send().await;
+    let rows = report.body["data"].as_array().unwrap();
+    assert!(sum(rows, "storedBytes") > 1.0, "{report}");
     limit(service, ann, json!({"runsPerMonth": 6})).await;
     service.ran(ann, &doubles, &json!({})).await;
 }

@@ -106,10 +106,29 @@ async fn metering_adds_up_to_what_runs_recorded() {
             let report = service.get(&report).bearer(&user.token).send().await;
             assert_eq!(report.status, 200, "{report}");
             let rows = report.body["data"].as_array().unwrap();
-            assert_eq!(sum(rows, "runs"), recorded[0] as f64, "{report}");
-            assert_eq!(sum(rows, "fuel"), recorded[2] as f64, "{report}");
+            let csv = format!("/api/workspaces/{workspace}/usage?by=hour&format=csv");
+            let csv = service.get(&csv).bearer(&user.token).send().await;
+            let mut lines = csv.text.lines();
+            let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+            let lines: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+            assert_eq!(lines.len(), rows.len(), "{csv}");
+            let exported = |name: &str| -> f64 {
+                let at = names.iter().position(|other| *other == name).expect(name);
+                lines.iter().map(|line| line[at].parse::<f64>().unwrap()).sum()
+            };
+            // Each figure, in both forms.
             let memory = recorded[3] as f64 / 1_024.0 / 1_000.0;
-            assert!((sum(rows, "memoryMibSeconds") - memory).abs() < 1e-6, "{report}");
+            for (name, expected) in [
+                ("runs", recorded[0] as f64),
+                ("failedRuns", recorded[1] as f64),
+                ("fuel", recorded[2] as f64),
+                ("memoryMibSeconds", memory),
+                ("effects", recorded[4] as f64),
+                ("egressBytes", recorded[5] as f64),
+            ] {
+                assert!((sum(rows, name) - expected).abs() < 1e-6, "{name}: {report}");
+                assert!((exported(name) - expected).abs() < 1e-6, "{name}: {csv}");
+            }
         }
         reports(&service, &bob).await;
     }

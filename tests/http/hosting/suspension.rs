@@ -60,6 +60,16 @@ async fn a_suspended_workspace_stands_still_and_goes_on() {
         made.send().await.assert_refused(403, "WORKSPACE_SUSPENDED");
         let read = service.get("/api/patterns").bearer(&ann.token).send().await;
         assert_eq!(read.status, 200, "{read}");
+        let listed = service
+            .get(&format!("/api/patterns/{}/deployments", hook.pattern))
+            .bearer(&ann.token);
+        let listed = listed.send().await;
+        let deployment = listed.data(200)[0]["id"].as_str().unwrap();
+        let webhook = format!("/api/deployments/{deployment}/webhook");
+        let shown = service.get(&webhook).bearer(&ann.token).send().await;
+        assert_eq!(shown.data(200)[0]["webhookSecret"], hook.secret);
+        let snippets = format!("{webhook}/snippets?endpointId={}", hook.endpoint);
+        service.get(&snippets).bearer(&ann.token).send().await.data(200);
         for list in ["invitations", "invitation-links"] {
             let path = format!("/api/workspaces/{}/{list}", service.workspace_of(ann).await);
             service.get(&path).bearer(&ann.token).send().await.data(200);

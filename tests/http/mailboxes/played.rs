@@ -1,5 +1,8 @@
 //! An IMAP server that the tests play, well or badly.
 
+use super::ADDRESS;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,6 +30,8 @@ pub enum Mode {
     Refusing,
     /// As it should be. Its mailbox has been made anew so many times.
     Well(u32),
+    /// As it should be, for whoever has this token: it takes no passwords.
+    Token(&'static str),
 }
 
 /// A message: its text's number, and when it came.
@@ -84,6 +89,10 @@ async fn talk(mut stream: BufReader<TcpStream>, mode: Mode) -> std::io::Result<(
             return Ok(());
         }
         let (tag, command) = line.trim_end().split_once(' ').unwrap();
+        if let (Mode::Token(token), "AUTHENTICATE XOAUTH2") = (mode, command) {
+            by_token(&mut stream, tag, token).await?;
+            continue;
+        }
         let Some(answer) = answer(mode, tag, command) else {
             return Ok(());
         };
@@ -91,11 +100,34 @@ async fn talk(mut stream: BufReader<TcpStream>, mode: Mode) -> std::io::Result<(
     }
 }
 
+/// As Google and Microsoft do it: they say what is wrong in a form of their own, and refuse once that is answered.
+async fn by_token(stream: &mut BufReader<TcpStream>, tag: &str, token: &str) -> std::io::Result<()> {
+    stream.write_all(b"+ \r\n").await?;
+    let mut proof = String::new();
+    stream.read_line(&mut proof).await?;
+    let right = format!("user={ADDRESS}\u{1}auth=Bearer {token}\u{1}\u{1}");
+    if proof.trim_end() == STANDARD.encode(right) {
+        return stream.write_all(format!("{tag} OK in\r\n").as_bytes()).await;
+    }
+    let problem =
+        STANDARD.encode(r#"{"status":"400","schemes":"Bearer","scope":"https://mail.google.com/"}"#);
+    stream.write_all(format!("+ {problem}\r\n").as_bytes()).await?;
+    let mut heard = String::new();
+    stream.read_line(&mut heard).await?;
+    let refusal = match heard.as_str() {
+        "\r\n" => "NO [AUTHENTICATIONFAILED] Invalid credentials (Failure)",
+        _ => "BAD an empty line was expected",
+    };
+    stream.write_all(format!("{tag} {refusal}\r\n").as_bytes()).await
+}
+
 fn answer(mode: Mode, tag: &str, command: &str) -> Option<String> {
     let messages = messages(mode);
     let mut said = String::new();
     if command.starts_with("CAPABILITY") {
-        said.push_str("* CAPABILITY IMAP4rev1\r\n");
+        said.push_str("* CAPABILITY IMAP4rev1 AUTH=XOAUTH2\r\n");
+    } else if command.starts_with("LOGIN") && matches!(mode, Mode::Token(_)) {
+        return Some(format!("{tag} NO no passwords\r\n"));
     } else if command.starts_with("LOGIN") && mode == Mode::Refusing {
         return Some(format!("{tag} NO [AUTHENTICATIONFAILED] not with {command}\r\n"));
     } else if command.starts_with("EXAMINE") {

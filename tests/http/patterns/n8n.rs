@@ -29,12 +29,12 @@ each_database! {
         let path = format!("/api/patterns/{}", patterns[0]["id"].as_str().unwrap());
         let read = get(&service, &ann, &path).await;
         let then = &read.body["graphData"]["nodes"][1];
-        assert_eq!((&then["id"], &then["data"]["parameters"]["patternId"]), (&json!("then"), &patterns[1]["id"]), "{read}");
+        assert_eq!((&then["id"], &then["data"]["parameters"]["patternId"]), (&json!("then.1"), &patterns[1]["id"]), "{read}");
     }
 
     async fn what_cannot_be_compiled_is_repaired(service: Service) {
         let ann = service.user("ann").await;
-        let fields = json!({"values": {"string": [{"name": "a", "value": "=\u{1f980} {{ $json.a }} {{ $json.s.toTitleCase() }}"}]}});
+        let fields = json!({"values": {"string": [{"name": "a", "value": "=\u{1f980} {{ $json.a }} {{ $json.s.randomItem() }}"}]}});
         let mut given = workflow("Broken", "1", ("manualTrigger", node("Then", "set", fields)));
         given["pinData"] = json!({"Start": [{"json": {"a": 1}}]});
         let body = json!({"workflows": [given]});

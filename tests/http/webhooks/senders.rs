@@ -27,6 +27,9 @@ const TWILIO: &str = "ToCountry=US&ToState=CA&SmsMessageSid=SM0123456789abcdef01
 const GITHUB: &str =
     r#"{"zen":"Responsive is better than fast.","hook_id":1,"hook":{"type":"Repository","events":["push"]}}"#;
 
+/// From the tests of Stripe's libraries, as Stripe writes it: over several lines.
+const STRIPE: &str = include_str!("../../../api/model/src/signature/stripe_event.json");
+
 /// From "Webhook events" in GitLab's documentation, the example of a tag event, shortened.
 const GITLAB: &str = r#"{"object_kind":"tag_push","event_name":"tag_push","ref":"refs/tags/v1.0.0","user_id":1,"project_id":1}"#;
 
@@ -112,6 +115,28 @@ each_database! {
         let again = github("application/json", GITHUB, "72d3162e-cc78-11e3-81ab-4c9367dc0958").send().await;
         assert_eq!((again.status, &again.body["status"]), (200, &json!("duplicate")), "{again}");
         assert_eq!(again.body["runId"], json.body["runId"]);
+    }
+
+    async fn an_event_of_stripe(service: Service) {
+        let hook = Hook::deployed(&service, graph(json!({"scheme": "stripe"}), &[])).await;
+        let now = service.app.clock.now().millis() / 1000;
+        let stripe = |seconds: i64, body: &str| {
+            let signature = sign(&hook.secret, &format!("{seconds}.{body}"));
+            // While a secret is replaced, Stripe signs with both.
+            let signatures = format!("t={seconds},v1={},v1={signature},v0={}", "0".repeat(64), "1".repeat(64));
+            request(&hook, "POST", "application/json; charset=utf-8", body.to_owned()).header("stripe-signature", &signatures)
+        };
+        let sent = stripe(now, STRIPE).send().await;
+        assert_eq!((sent.status, &sent.body["status"]), (202, &json!("accepted")), "{sent}");
+        let event = hook.tapped().await[0]["eventData"].clone();
+        let written: Value = serde_json::from_str(STRIPE).unwrap();
+        assert_eq!((&event["body"], &event["headers"]["stripe-signature"]), (&written, &json!("***")));
+        // Stripe delivers again with another time, and so another signature.
+        let again = stripe(now + 60, STRIPE).send().await;
+        assert_eq!((again.status, &again.body["status"]), (200, &json!("duplicate")), "{again}");
+        assert_eq!(again.body["runId"], sent.body["runId"]);
+        let late = stripe(now - 301, STRIPE).send().await;
+        assert_eq!((late.status, late.code()), (401, "SIGNATURE_INVALID"));
     }
 
     async fn an_event_of_gitlab(service: Service) {

@@ -27,6 +27,13 @@ pub(super) fn check(callee: &PatternRow, inputs: &Value) -> Result<(), EffectErr
     if interface.inputs.is_empty() {
         return Ok(());
     }
+    if inputs.is_array() {
+        let message = format!(
+            "The inputs do not fit the call interface of `{}`: it takes them by name, but they are a list.",
+            callee.name
+        );
+        return Err(EffectError::new(EffectCode::CallInputs, message));
+    }
     let none = Map::new();
     let given = inputs.as_object().unwrap_or(&none);
     let mut wrong = Vec::new();

@@ -38,6 +38,8 @@ pub struct Plan {
     pub missing: Missing,
     pub schedules: Vec<PlannedSchedule>,
     pub module_bytes: usize,
+    /// Whether its runs record what each node did.
+    pub trace: bool,
 }
 
 /// A schedule as it would be.
@@ -94,6 +96,7 @@ impl Planner<'_> {
             rights,
             former_rights,
             module_bytes: ready.wasm.len(),
+            trace: ready.manifest.trace,
         })
     }
 

@@ -6,6 +6,7 @@ use crate::compile::{Finding, LoadFailure};
 use heddle_model::deploy_rules::DeployRules;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, EnvironmentId};
+use heddle_model::status::DeploymentStatus;
 use heddle_runtime::ProgramError;
 use heddle_store::StoreError;
 use heddle_store::deployments::DeploymentRow;
@@ -41,7 +42,16 @@ pub struct Gate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
     artifact: String,
-    replaced: Option<(DeploymentId, Option<EnvironmentId>, String)>,
+    replaced: Option<Replaced>,
+}
+
+/// What was deployed there, and whether it still was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Replaced {
+    id: DeploymentId,
+    environment: Option<EnvironmentId>,
+    artifact: String,
+    is_deployed: bool,
 }
 
 impl Compared {
@@ -49,7 +59,12 @@ impl Compared {
     pub fn of(new: &DeploymentRow, replaced: Option<&DeploymentRow>) -> Self {
         Compared {
             artifact: new.artifact.clone(),
-            replaced: replaced.map(|row| (row.id, row.environment_id, row.artifact.clone())),
+            replaced: replaced.map(|row| Replaced {
+                id: row.id,
+                environment: row.environment_id,
+                artifact: row.artifact.clone(),
+                is_deployed: row.status != DeploymentStatus::Undeployed,
+            }),
         }
     }
 }

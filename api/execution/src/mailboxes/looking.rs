@@ -33,7 +33,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const SOURCE_CHARS: usize = 16;
 
 /// How far a look came.
-pub(super) enum Looked {
+pub(super) enum LookOutcome {
     /// Everything that is new has a run.
     All,
     /// More is new.
@@ -70,7 +70,7 @@ impl Watch {
         &self,
         mailbox: &mut OpenMailbox,
         record: &mut Record,
-    ) -> Result<Looked, Failure> {
+    ) -> Result<LookOutcome, Failure> {
         let (began, (sent_before, _)) = (self.executions.clock().now(), mailbox.traffic());
         record.problem = None;
         let looked = match mailbox.numbering() {
@@ -102,7 +102,7 @@ impl Watch {
         mailbox: &mut OpenMailbox,
         record: &mut Record,
         (mut reached, next): (Reached, Option<u32>),
-    ) -> Result<Looked, Failure> {
+    ) -> Result<LookOutcome, Failure> {
         let search = self.mailbox.search.as_deref();
         let known = self.known_of(record).then_some(record.row.cursor.as_deref());
         let known = known.flatten().and_then(Reached::of_stored);
@@ -128,19 +128,19 @@ impl Watch {
                     None => mailbox.search(1, None).await?.last().copied().unwrap_or_default(),
                 };
                 record.reach(&self.source, Some(reached), &seen);
-                return Ok(Looked::All);
+                return Ok(LookOutcome::All);
             }
         };
         record.row.last.things = i64::try_from(found.len()).unwrap_or(i64::MAX);
         let mut progress = Progress { reached, seen, since };
         let looked = self.go_through(mailbox, record, &found, &mut progress).await;
         let is_renumbered = progress.since.is_some();
-        if is_renumbered && matches!(looked, Ok(Looked::All)) {
+        if is_renumbered && matches!(looked, Ok(LookOutcome::All)) {
             let last = next.map_or(0, |next| next.saturating_sub(1));
             progress.reached.last = progress.reached.last.max(last);
         }
         // Numbers of a new order mean something only once all of them were looked at.
-        if !is_renumbered || matches!(looked, Ok(Looked::All)) {
+        if !is_renumbered || matches!(looked, Ok(LookOutcome::All)) {
             record.reach(&self.source, Some(progress.reached), &progress.seen);
         }
         looked
@@ -153,7 +153,7 @@ impl Watch {
         record: &mut Record,
         found: &[u32],
         progress: &mut Progress,
-    ) -> Result<Looked, Failure> {
+    ) -> Result<LookOutcome, Failure> {
         let now = match progress.since {
             Some(_) => found,
             None => found.get(..MESSAGES_MAX).unwrap_or(found),
@@ -161,7 +161,7 @@ impl Watch {
         for chunk in now.chunks(CHUNK) {
             for about in mailbox.about(chunk).await? {
                 if self.claim.is_lost() {
-                    return Ok(Looked::Lost);
+                    return Ok(LookOutcome::Lost);
                 }
                 self.go_on(mailbox, record, &about, progress).await?;
             }
@@ -169,13 +169,13 @@ impl Watch {
             if progress.since.is_none() {
                 record.reach(&self.source, Some(progress.reached), &progress.seen);
                 if !record.save(&self.executions, &self.active).await {
-                    return Ok(Looked::Lost);
+                    return Ok(LookOutcome::Lost);
                 }
             }
         }
         Ok(match now.len() < found.len() {
-            true => Looked::More,
-            false => Looked::All,
+            true => LookOutcome::More,
+            false => LookOutcome::All,
         })
     }
 
@@ -204,7 +204,7 @@ impl Watch {
         Ok(())
     }
 
-    async fn by_ids(&self, mailbox: &mut OpenMailbox, record: &mut Record) -> Result<Looked, Failure> {
+    async fn by_ids(&self, mailbox: &mut OpenMailbox, record: &mut Record) -> Result<LookOutcome, Failure> {
         let is_known = self.known_of(record);
         let mut seen = match is_known {
             true => Seen::of_stored(&record.row.seen),
@@ -215,17 +215,17 @@ impl Watch {
         if !is_known && !self.mailbox.from_beginning {
             let ids = listed.iter().rev().map(|one| one.id.as_str());
             record.reach(&self.source, None, &seen.with(ids));
-            return Ok(Looked::All);
+            return Ok(LookOutcome::All);
         }
         let new = new_of(&listed, &seen);
         let mut looked = match new.len() > MESSAGES_MAX {
-            true => Looked::More,
-            false => Looked::All,
+            true => LookOutcome::More,
+            false => LookOutcome::All,
         };
         let mut went = Ok(());
         for one in new.into_iter().take(MESSAGES_MAX) {
             if self.claim.is_lost() {
-                looked = Looked::Lost;
+                looked = LookOutcome::Lost;
                 break;
             }
             went = self.by_id(mailbox, record, one).await;

@@ -25,18 +25,26 @@ struct Event<'a> {
     item: &'a RawValue,
     id: Option<&'a RawValue>,
     polled_at: Timestamp,
+    /// What the request said, if it said a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<&'a str>,
 }
 
 pub(super) async fn pick(
     poll: Poll,
     answer: String,
     seen: Seen,
-    now: Timestamp,
+    (now, since): (Timestamp, Option<String>),
 ) -> Result<Result<Picked, AnswerProblem>, ServiceError> {
-    computing(move || picked(&poll, &answer, &seen, now)).await
+    computing(move || picked(&poll, &answer, &seen, (now, since.as_deref()))).await
 }
 
-fn picked(poll: &Poll, answer: &str, seen: &Seen, now: Timestamp) -> Result<Picked, AnswerProblem> {
+fn picked(
+    poll: &Poll,
+    answer: &str,
+    seen: &Seen,
+    (now, since): (Timestamp, Option<&str>),
+) -> Result<Picked, AnswerProblem> {
     let found = poll.found(answer)?;
     let mut names = HashSet::new();
     let mut new = Vec::new();
@@ -48,6 +56,7 @@ fn picked(poll: &Poll, answer: &str, seen: &Seen, now: Timestamp) -> Result<Pick
             item: &thing.json,
             id: thing.id.as_deref(),
             polled_at: now,
+            since,
         };
         // What was read as JSON is written as JSON.
         let event = to_raw_value(&event).unwrap_or_else(|_| RawValue::NULL.to_owned());

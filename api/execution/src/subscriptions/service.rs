@@ -125,7 +125,7 @@ impl Service<'_> {
         };
         let request = Request {
             request: self.subscription.request(step, &known),
-            tenant: self.share.tenant,
+            share: self.share,
             granted: (vec![self.subscription.connection.clone()], self.hosts.clone()),
             time_max: TIME_MAX,
         };

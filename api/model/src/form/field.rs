@@ -159,7 +159,7 @@ impl Field {
             length_min: length("minLength"),
             length_max: length("maxLength"),
             pattern: text(given, "pattern").map(Pattern::new),
-            pattern_message: owned("patternMessage"),
+            pattern_message: owned("patternMessage").filter(|message| !message.is_empty()),
             accept: texts(given.get("accept")),
         })
     }

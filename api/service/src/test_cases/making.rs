@@ -55,6 +55,8 @@ pub struct Unpinned {
 pub enum UnpinnedReason {
     /// Nothing is known of what it gave: the test is made of an event, or the run has no trace, and no journal any more.
     NoTrace,
+    /// The run has no whole trace, and could not be executed once more now: too many others execute, or a quota is used up.
+    NotReplayed,
     /// The run did not come to it.
     NotReached,
     /// It executed several times, and a pin has one value.
@@ -121,15 +123,15 @@ pub async fn from_run(
     let (graph, effects) = effects(service, &editor, (pattern, row.version_number)).await?;
     let stored: Option<Vec<Entry>> =
         (row.trace.as_deref()).and_then(|trace| serde_json::from_str(trace).ok());
-    let entries = match stored {
-        Some(entries) if effects.is_empty() || is_whole(&entries) => Some(entries),
-        None if effects.is_empty() => None,
-        stored => {
-            let replayed = Box::pin(replayed(service, &editor, (deployment, run)));
-            replayed.await?.or(stored)
-        }
+    let found = match stored {
+        Some(entries) if effects.is_empty() || is_whole(&entries) => Found::Whole(entries),
+        None if effects.is_empty() => Found::Whole(Vec::new()),
+        stored => match Box::pin(replayed(service, &editor, (deployment, run))).await? {
+            Ok(entries) => Found::Whole(entries),
+            Err(reason) => Found::Part(stored.unwrap_or_default(), reason),
+        },
     };
-    let (pins, unpinned) = pinned(effects, entries.as_deref());
+    let (pins, unpinned) = pinned(effects, &found);
     let started_at = row.started_at.map_or(row.accepted_at, Timestamp::from_millis);
     let error = failure(&row);
     let made_name = || naming::of_run(&graph, row.node_id.as_deref(), error.as_ref(), started_at);
@@ -264,13 +266,21 @@ fn is_whole(entries: &[Entry]) -> bool {
     entries.iter().all(|entry| !entry.node_id.is_empty())
 }
 
+/// What is known of what a run's nodes gave.
+enum Found {
+    /// Of each that it came to.
+    Whole(Vec<Entry>),
+    /// Of some, and why not of the others.
+    Part(Vec<Entry>, UnpinnedReason),
+}
+
 /// What the nodes of a run gave, by the results of its effects that its journal has: the run is executed once more, and nothing is
-/// sent. `None`: that can't be done any more, or it takes another course.
+/// sent. Or why not: the test is made all the same.
 async fn replayed(
     service: &Service,
     editor: &Editor,
     (deployment, run): (DeploymentId, RunId),
-) -> Result<Option<Vec<Entry>>, ServiceError> {
+) -> Result<Result<Vec<Entry>, UnpinnedReason>, ServiceError> {
     let (watcher, _watched) = watch();
     let request = ReplayRequest {
         deployment,
@@ -283,32 +293,38 @@ async fn replayed(
     };
     match ended {
         Ok((outcome, replayed)) if replayed.end != ReplayEnd::Different => {
-            Ok(Some(outcome.trace.into_iter().map(Entry::of).collect()))
+            Ok(Ok(outcome.trace.into_iter().map(Entry::of).collect()))
         }
-        Ok(_) => Ok(None),
+        Ok(_) => Ok(Err(UnpinnedReason::NoTrace)),
         Err(error) => match error.code() {
-            Code::Gone | Code::Conflict | Code::ExecutionTimeout | Code::Validation => Ok(None),
+            Code::Gone | Code::Conflict | Code::ExecutionTimeout | Code::Validation => {
+                Ok(Err(UnpinnedReason::NoTrace))
+            }
+            Code::Unavailable | Code::WorkspaceQuotaExceeded => Ok(Err(UnpinnedReason::NotReplayed)),
             _ => Err(error),
         },
     }
 }
 
-/// Pins of what nodes gave, and the nodes for which there are none. Without entries nothing is known.
-fn pinned(effects: Vec<NodeEffects>, entries: Option<&[Entry]>) -> (Map<String, Value>, Vec<Unpinned>) {
+/// Pins of what nodes gave, and the nodes for which there are none.
+fn pinned(effects: Vec<NodeEffects>, found: &Found) -> (Map<String, Value>, Vec<Unpinned>) {
+    let (entries, without) = match found {
+        Found::Whole(entries) => (entries, UnpinnedReason::NotReached),
+        Found::Part(entries, reason) => (entries, *reason),
+    };
     let mut of_node: HashMap<&str, Vec<&Entry>> = HashMap::new();
-    for entry in entries.into_iter().flatten() {
+    for entry in entries {
         of_node.entry(entry.node_id.as_str()).or_default().push(entry);
     }
     let mut pins = Map::new();
     let mut missing = Vec::new();
     for node in effects {
-        let found = match (entries, of_node.get(node.node_id.as_str()).map(Vec::as_slice)) {
-            (None, _) => Err(UnpinnedReason::NoTrace),
-            (_, None | Some([])) => Err(UnpinnedReason::NotReached),
-            (_, Some([entry])) => pin(entry),
-            (_, Some(several)) => pin_of_list(several),
+        let pin = match of_node.get(node.node_id.as_str()).map(Vec::as_slice) {
+            None | Some([]) => Err(without),
+            Some([entry]) => pin(entry),
+            Some(several) => pin_of_list(several),
         };
-        match found {
+        match pin {
             Ok(pin) => drop(pins.insert(node.node_id, pin)),
             Err(reason) => missing.push(unpinned(node, reason)),
         }

@@ -64,11 +64,17 @@ struct Fields {
 }
 
 impl Fields {
-    fn add(&mut self, name: String, value: Value) -> Result<(), Problem> {
+    /// One more has come, whether it is kept or not.
+    fn counted(&mut self) -> Result<(), Problem> {
         self.count += 1;
-        if self.count > FIELDS_MAX {
-            return Err(format!("has more than {FIELDS_MAX} fields"));
+        match self.count > FIELDS_MAX {
+            true => Err(format!("has more than {FIELDS_MAX} fields")),
+            false => Ok(()),
         }
+    }
+
+    fn add(&mut self, name: String, value: Value) -> Result<(), Problem> {
+        self.counted()?;
         if name.len() > NAME_BYTES_MAX {
             return Err(format!(
                 "has a field whose name is longer than {NAME_BYTES_MAX} bytes"

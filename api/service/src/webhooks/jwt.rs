@@ -9,21 +9,20 @@ use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// Clocks differ by so much.
 const LEEWAY_S: i64 = 60;
 /// Keys of a set that are tried.
 const KEYS_MAX: usize = 32;
 
-/// The claims of the token in a request, if it is genuine and may be used now.
-pub fn claims(
-    jwt: &Jwt,
-    secret: &str,
-    headers: &HeaderMap,
-    now: Timestamp,
-) -> Result<Box<RawValue>, Refusal> {
-    signing::install();
-    let refused = |reason: &'static str| Refusal::Unacceptable(reason.into());
+/// The id of the key that is said to have signed the token in a request, if it is a token as the webhook takes them.
+pub fn key_id(jwt: &Jwt, headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    token(jwt, headers).map(|(_, _, id)| id)
+}
+
+/// The token in a request, the algorithm by which it is signed, and the id of its key.
+fn token<'h>(jwt: &Jwt, headers: &'h HeaderMap) -> Result<(&'h str, Algorithm, Option<String>), Refusal> {
     let name = Scheme::Jwt.header();
     let token = after(header(headers, name)?, "Bearer", name)?;
     let head = jsonwebtoken::decode_header(token).map_err(|_| Refusal::Malformed(name.into()))?;
@@ -32,11 +31,29 @@ pub fn claims(
         .parse()
         .map_err(|_| refused("its algorithm is unknown"))?;
     // The node's and not the token's: a public key is not secret, and could be taken for a shared one.
-    if head.alg != algorithm {
-        return Err(refused(
+    match head.alg == algorithm {
+        true => Ok((token, algorithm, head.kid)),
+        false => Err(refused(
             "it is signed by another algorithm than the webhook takes",
-        ));
+        )),
     }
+}
+
+const fn refused(reason: &'static str) -> Refusal {
+    Refusal::Unacceptable(Cow::Borrowed(reason))
+}
+
+/// The claims of the token in a request, if it is genuine and may be used now. `published` are the issuer's keys, if they do not stand
+/// in the webhook.
+pub fn claims(
+    jwt: &Jwt,
+    secret: &str,
+    published: Option<&JwkSet>,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Result<Box<RawValue>, Refusal> {
+    signing::install();
+    let (token, algorithm, id) = token(jwt, headers)?;
     let mut validation = Validation::new(algorithm);
     // The service's own clock decides, below.
     validation.validate_exp = false;
@@ -52,7 +69,7 @@ pub fn claims(
     }
     validation.set_required_spec_claims(&required);
     let mut failure = refused("none of the webhook's keys has its key id");
-    for key in keys(jwt, algorithm, secret, head.kid.as_deref()) {
+    for key in keys(jwt, (secret, published), algorithm, id.as_deref()) {
         match jsonwebtoken::decode::<Map<String, Value>>(token, &key, &validation) {
             Ok(decoded) => return in_time(&decoded.claims, now),
             Err(error) => failure = Refusal::Unacceptable(error.to_string().into()),
@@ -62,12 +79,21 @@ pub fn claims(
 }
 
 /// The keys that may have signed a token.
-fn keys(jwt: &Jwt, algorithm: Algorithm, secret: &str, id: Option<&str>) -> Vec<DecodingKey> {
+fn keys(
+    jwt: &Jwt,
+    (secret, published): (&str, Option<&JwkSet>),
+    algorithm: Algorithm,
+    id: Option<&str>,
+) -> Vec<DecodingKey> {
     if is_shared(algorithm) {
         return vec![DecodingKey::from_secret(secret.as_bytes())];
     }
-    let set: Option<JwkSet> = serde_json::from_str(&jwt.keys).ok();
-    let keys = set.map(|set| set.keys).unwrap_or_default();
+    let written: Option<JwkSet> = match published {
+        Some(_) => None,
+        None => serde_json::from_str(&jwt.keys).ok(),
+    };
+    let set = published.or(written.as_ref());
+    let keys = set.map(|set| set.keys.as_slice()).unwrap_or_default();
     let fits = keys
         .iter()
         .filter(|key| id.is_none() || key.common.key_id.is_none() || key.common.key_id.as_deref() == id);

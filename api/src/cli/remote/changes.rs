@@ -1,8 +1,8 @@
 //! `heddle status`, `diff`, `pull` and `push`.
 
 use super::opened;
-use super::surroundings::{Surroundings, Wanted};
 use super::words::{line, report, told, word};
+use super::workspace_files::{Wanted, WorkspaceFiles};
 use crate::cli::case;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
@@ -81,7 +81,7 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
     let (all, cases, around) = serve::wait(async {
         let all = sync::patterns(&directory, &server).await?;
         let cases = test_files::all(&directory, &server).await?;
-        Ok::<_, Failure>((all, cases, Surroundings::all(&directory, &server).await?))
+        Ok::<_, Failure>((all, cases, WorkspaceFiles::all(&directory, &server).await?))
     })??;
     if args.json {
         let patterns = all
@@ -178,7 +178,7 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
                 output::result(&format!("{}: {}", test.place(), word(side)))?;
             }
         }
-        let around = Surroundings::wanted(&directory, &server, &wanted).await?;
+        let around = WorkspaceFiles::wanted(&directory, &server, &wanted).await?;
         around.diff(&directory, args.server)?;
         Ok::<_, Failure>(())
     })??;
@@ -240,7 +240,7 @@ async fn pull_all(
         output::result(&report(&test.place(), &done))?;
     }
     // After the patterns, whose directories' names stand in environments.
-    let around = Surroundings::wanted(directory, server, &wanted).await?;
+    let around = WorkspaceFiles::wanted(directory, server, &wanted).await?;
     for (place, done) in around.pull(directory, prefer, args.dry_run)? {
         count += 1;
         is_whole &= !matches!(done, Done::Left(_) | Done::Conflicts(_));
@@ -279,7 +279,7 @@ async fn push_all(
 ) -> Result<(), Failure> {
     let wanted = Wanted::of(names);
     let mut all = selected(sync::patterns(directory, server).await?, &wanted)?;
-    let mut around = Surroundings::wanted(directory, server, &wanted).await?;
+    let mut around = WorkspaceFiles::wanted(directory, server, &wanted).await?;
     let mut obstacles = around.obstacles(directory, options);
     for pattern in &mut all {
         if let Some(why) = sync::obstacle(directory, server, pattern, options).await? {

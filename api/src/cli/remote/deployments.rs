@@ -132,7 +132,7 @@ fn print(args: &DeploymentsArgs, lines: &[Line], is_hidden: bool) -> Result<(), 
         }
     }
     if is_hidden {
-        output::note("who has deployed is told to keys of admins only");
+        output::note("who deployed is shown to API keys of admins only");
     }
     Ok(())
 }

@@ -142,7 +142,7 @@ impl Forwarder {
                     is_known = true;
                     output::note(&format!("{}: forwarding what comes from now on", self.name));
                 }
-                Err(Problem::Told(failure)) => return Err(failure),
+                Err(Problem::Local(failure)) => return Err(failure),
                 Err(Problem::Server(error)) => match passes(&error) {
                     true => self.tell(&error.to_string()),
                     false => return Err(error.into()),
@@ -321,7 +321,8 @@ impl Forwarder {
 /// Why looking has ended.
 enum Problem {
     Server(Error),
-    Told(Failure),
+    /// Not the server has failed, but what is done with its answers.
+    Local(Failure),
 }
 
 impl From<Error> for Problem {
@@ -332,7 +333,7 @@ impl From<Error> for Problem {
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
-        Problem::Told(failure)
+        Problem::Local(failure)
     }
 }
 

@@ -53,6 +53,9 @@ fn why(reason: &str) -> &'static str {
         "repeated" => "it executed several times, but a pin has one value",
         "failed" => "it failed, or was under way when the run ended",
         "tooLarge" => "its output was not recorded in full",
+        "notReplayed" => {
+            "its output was not recorded, and the server has no room to execute the run once more: make the test again later"
+        }
         _ => "its output is unknown",
     }
 }

@@ -17,7 +17,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use heddle_execution::{CallbackKind, OwnedRight};
 use heddle_model::file::Holder;
-use heddle_model::form::{Form, Mistake};
+use heddle_model::form::{FieldError, Form};
 use heddle_model::ids::RunId;
 use heddle_model::tenant::Tenant;
 use heddle_model::webhook::BodyKind;
@@ -140,7 +140,7 @@ pub(super) async fn submit(
 fn refused(
     form: &Form,
     given: &Map<String, Value>,
-    mistakes: &[Mistake],
+    mistakes: &[FieldError],
     by_page: bool,
 ) -> Result<Response, ApiError> {
     match by_page {

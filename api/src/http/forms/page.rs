@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_execution::{Ended, OpenStep};
 use heddle_model::Code;
-use heddle_model::form::{Form, Mistake};
+use heddle_model::form::{FieldError, Form};
 use heddle_model::status::RunStatus;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -65,7 +65,7 @@ pub fn form(
     form: &Form,
     leads_away: bool,
     (token, filled): (&str, &Filled),
-    mistakes: &[Mistake],
+    mistakes: &[FieldError],
 ) -> Response {
     let mut body = format!("<h1>{}</h1>", all(&form.title));
     // Writing to a String can't fail.
@@ -103,7 +103,7 @@ pub fn form(
 }
 
 /// All mistakes with links to their fields, where a reader of the page begins.
-fn summary(form: &Form, mistakes: &[Mistake]) -> String {
+fn summary(form: &Form, mistakes: &[FieldError]) -> String {
     if mistakes.is_empty() {
         return String::new();
     }

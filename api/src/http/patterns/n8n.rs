@@ -66,7 +66,7 @@ struct N8nRequest {
     dry_run: Option<bool>,
 }
 
-/// What became of the workflows, in the order of the request.
+/// What became of the workflows, in the order of the request. Those that are written within nodes follow.
 #[derive(Debug, Serialize, ToSchema)]
 struct N8nAnswer {
     patterns: Vec<N8nPattern>,

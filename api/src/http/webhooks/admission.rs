@@ -21,6 +21,7 @@ use heddle_store::deployments::{self, DeploymentRow};
 use std::sync::Arc;
 
 /// An endpoint that takes the request, and what is deployed behind it.
+#[derive(Clone)]
 pub struct Admitted {
     pub endpoint: Arc<Endpoint>,
     /// Active or paused.

@@ -6,9 +6,10 @@ mod said;
 pub(super) mod turn;
 
 use super::admission::{Admitted, limit};
+use super::arrival::Arrival;
 use super::content;
 use super::forms::{is_open, is_token, new_token};
-use super::ingest::{self, Arrival};
+use super::ingest;
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
@@ -106,7 +107,9 @@ pub(super) async fn submit(
         kind,
     });
     match event {
-        Ok(event) => ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, None)).await,
+        Ok(event) => {
+            ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, None), None).await
+        }
         Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     }
 }

@@ -1,8 +1,9 @@
 //! Pages of OnForm nodes: who sees them, and what becomes of what people send. Everything else is as for webhooks.
 
 use super::admission::{Admitted, limit};
+use super::arrival::Arrival;
 use super::content;
-use super::ingest::{self, Arrival, Uploaded};
+use super::ingest::{self, Uploaded};
 use super::path;
 use super::uploads;
 use crate::app::App;
@@ -15,7 +16,7 @@ use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
-use heddle_model::form::{Form, Mistake};
+use heddle_model::form::{FieldError, Form};
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::WhenPaused;
 use heddle_model::{Code, entropy};
@@ -131,7 +132,7 @@ pub(super) async fn submit(
     match event {
         Ok(event) => {
             let event = (key, event, uploaded.run);
-            ingest::accepted_as(app, arrival, admitted, &parts.headers, event).await
+            ingest::accepted_as(app, arrival, admitted, &parts.headers, event, None).await
         }
         Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     }
@@ -146,7 +147,7 @@ pub(super) fn is_token(token: &str) -> bool {
 }
 
 /// What the webhook log says of mistakes; what was typed is nobody else's business.
-fn reason(form: &Form, mistakes: &[Mistake]) -> String {
+fn reason(form: &Form, mistakes: &[FieldError]) -> String {
     let names = mistakes
         .iter()
         .filter_map(|mistake| form.fields.get(mistake.field));

@@ -3,19 +3,18 @@
 
 use super::admission::{Admitted, find, fit, limit};
 use super::answer::{challenge_of_slack, duplicate, not_allowed, proven};
-use super::chats;
-use super::chats::turn::Turn;
+use super::arrival::Arrival;
 use super::content::{self, content_type};
 use super::path;
 use super::steps;
 use super::waiting::wait;
+use super::whole;
 use crate::app::App;
-use crate::http::client_ip::{ClientIp, untrusted_proxy};
+use crate::http::client_ip::untrusted_proxy;
 use crate::http::error::ApiError;
 use crate::http::forms::page as form_page;
 use axum::Json;
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_LENGTH, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -23,15 +22,14 @@ use axum::response::{IntoResponse, Response};
 use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
+use heddle_model::ids::{EndpointId, PatternId, RunId};
 use heddle_model::shown::{is_credential, shown};
 use heddle_model::signature::{self, Authentication, Incoming, Scheme};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
-use heddle_model::webhook::{Webhook, WhenPaused};
+use heddle_model::webhook::WhenPaused;
 use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
 use heddle_service::webhooks::{body, jwt};
-use heddle_store::webhook_logs::LogRow;
 use heddle_store::{StoreError, endpoints};
 use secrecy::ExposeSecret;
 use serde::Serialize;
@@ -41,105 +39,13 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Once;
+use tokio::sync::OwnedSemaphorePermit;
 
-/// Characters of what is logged of a request; the rest is cut off.
-const LOGGED_CHARS_MAX: usize = 500;
 /// What senders to a suspended workspace are told.
 const SUSPENDED: &str = "The workspace of this webhook is suspended: the event was not accepted. Its owner can ask the \
     operator of the service.";
 /// Bytes of an idempotency key that is stored as it is; of a longer one its hash is.
 const KEY_BYTES_MAX: usize = 255;
-
-/// What is logged of a request, whatever becomes of it.
-pub struct Arrival {
-    webhook_id: String,
-    pub(super) ip: ClientIp,
-    /// Whether the answer is a page for a person.
-    page: Option<PageOf>,
-    /// The message of a chat, which is answered by that.
-    pub(super) turn: Option<Turn>,
-    user_agent: Option<String>,
-    request_id: String,
-    content_length: i64,
-    pub(super) at: Timestamp,
-}
-
-/// Whose page answers.
-enum PageOf {
-    Form,
-    Chat,
-}
-
-impl PageOf {
-    /// That of a request to this webhook; none for programs.
-    fn request(webhook: &Webhook, headers: &HeaderMap) -> Option<Self> {
-        match (&webhook.form, &webhook.chat) {
-            (Some(_), _) => Some(PageOf::Form),
-            (None, Some(_)) => chats::turn::is_by_page(headers).then_some(PageOf::Chat),
-            (None, None) => None,
-        }
-    }
-}
-
-impl Arrival {
-    /// Records the arrival of a request at the current time.
-    pub fn new(app: &App, webhook_id: &str, ip: ClientIp, request_id: String, headers: &HeaderMap) -> Self {
-        let text = |name| Some(String::from_utf8_lossy(headers.get(name)?.as_bytes()));
-        let declared = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
-        Arrival {
-            webhook_id: loggable(webhook_id),
-            ip,
-            page: None,
-            turn: None,
-            user_agent: text(USER_AGENT).as_deref().map(loggable),
-            request_id,
-            content_length: declared.unwrap_or_default(),
-            at: app.clock.now(),
-        }
-    }
-
-    /// Notes how long the body was.
-    pub fn note_bytes(&mut self, bytes: u64) {
-        self.content_length = i64::try_from(bytes).unwrap_or(i64::MAX);
-    }
-
-    /// A refusal as the sender reads it.
-    fn told(&self, error: ApiError) -> Response {
-        match self.page {
-            Some(PageOf::Form) => form_page::refusal(error),
-            Some(PageOf::Chat) => chats::page::refusal(error),
-            None => error.into_response(),
-        }
-    }
-
-    fn line(self, pattern_id: Option<PatternId>, status: WebhookStatus, status_code: StatusCode) -> LogRow {
-        LogRow {
-            id: WebhookLogId::new(),
-            webhook_id: self.webhook_id,
-            pattern_id,
-            status,
-            status_code: status_code.as_u16().into(),
-            rejection_reason: None,
-            ip_address: self.ip.0.to_string(),
-            user_agent: self.user_agent,
-            content_length: self.content_length,
-            request_id: self.request_id,
-            run_id: None,
-            created_at: self.at,
-        }
-    }
-}
-
-fn loggable(text: &str) -> String {
-    // As nearly always.
-    if text.len() <= LOGGED_CHARS_MAX && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.to_owned();
-    }
-    text.chars()
-        .filter(|c| !c.is_control())
-        .take(LOGGED_CHARS_MAX)
-        .collect()
-}
 
 /// Finds the endpoint and checks what can be checked before the body is read. `Err`: the answer, already logged.
 pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Arrival, Admitted), Response> {
@@ -148,9 +54,9 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
         Err(error) => return Err(error.into_response()),
     };
     let endpoint = found.as_ref().map(|admitted| admitted.endpoint.id);
-    arrival.page = found
-        .as_ref()
-        .and_then(|admitted| PageOf::request(admitted.webhook(), &parts.headers));
+    if let Some(admitted) = &found {
+        arrival.note_page(admitted.webhook(), &parts.headers);
+    }
     let limits = &app.webhooks.limits;
     let limited = limits.check_address(endpoint, arrival.ip.limit_key(), arrival.at);
     let Some(mut admitted) = found else {
@@ -278,7 +184,20 @@ pub async fn deliver(
     arrival.content_length = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let endpoint = admitted.endpoint.clone();
     let pattern = Some(endpoint.slot.pattern);
-    let event = match event_of(&app, (&admitted, arrival.at), &parts, &body).await {
+    let turn = match &admitted.deployment {
+        Some(deployment) => app.webhooks.turns.take(deployment.owner, arrival.at).await,
+        None => None,
+    };
+    let event = match body.len() {
+        0..=whole::SMALL_BYTES_MAX => event_of(&app, (&admitted, arrival.at), &parts, &body).await,
+        _ => {
+            let (app, at, body) = (app.clone(), arrival.at, body.clone());
+            let (admitted, parts) = (admitted.clone(), parts.clone());
+            let work = move || async move { event_of(&app, (&admitted, at), &parts, &body).await };
+            Box::pin(whole::beside(work)).await
+        }
+    };
+    let event = match event {
         Ok(event) => event,
         Err(error) if error.code() == Code::RateLimited => {
             return refuse_limited(&app, arrival, pattern, error, &parts).await;
@@ -296,7 +215,7 @@ pub async fn deliver(
     let headers = parts.headers;
     let key = idempotency_key(&admitted.webhook().authentication, &headers, &body);
     drop(body);
-    accepted_as(app, arrival, admitted, &headers, (key, event, None)).await
+    accepted_as(app, arrival, admitted, &headers, (key, event, None), turn).await
 }
 
 /// Makes the run of a request whose files are stored.
@@ -321,7 +240,8 @@ pub(super) async fn deliver_uploaded(
         }
     };
     let key = idempotency_key(&admitted.webhook().authentication, &parts.headers, &[]);
-    accepted_as(app, arrival, admitted, &parts.headers, (key, event, uploaded.run)).await
+    let event = (key, event, uploaded.run);
+    accepted_as(app, arrival, admitted, &parts.headers, event, None).await
 }
 
 /// Accepts an event and answers.
@@ -331,6 +251,7 @@ pub(super) async fn accepted_as(
     admitted: Admitted,
     headers: &HeaderMap,
     (key, event, id): (Option<String>, Box<RawValue>, Option<RunId>),
+    turn: Option<OwnedSemaphorePermit>,
 ) -> Response {
     let endpoint = admitted.endpoint.clone();
     let form = admitted.webhook().form.clone();
@@ -342,6 +263,8 @@ pub(super) async fn accepted_as(
     let leads_on = form.is_some() && !is_paused && admitted.has_steps();
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
     let outcome = accept(&app, &admitted, key, (event.clone(), id)).await;
+    // Its sender may wait for long.
+    drop(turn);
     // The tap is only looked at: what is masked there need not be kept.
     let event = if has_credentials { shown(event) } else { event };
     let tap = Some((endpoint.id, String::from(Box::<str>::from(event))));
@@ -392,7 +315,7 @@ async fn event_of(
     body: &Bytes,
 ) -> Result<Box<RawValue>, ApiError> {
     let webhook = admitted.webhook();
-    let claims = authenticate(app, admitted, parts, body)?;
+    let claims = authenticate(app, admitted, parts, body).await?;
     limit(app, admitted, at)?;
     let (value, raw_body) = match admitted.body {
         Some(kind) => {
@@ -442,7 +365,7 @@ pub(super) fn event_with(
 }
 
 /// Whether the sender is who they must be; the claims of their token, if they have one.
-pub(super) fn authenticate(
+pub(super) async fn authenticate(
     app: &App,
     admitted: &Admitted,
     parts: &Parts,
@@ -452,7 +375,12 @@ pub(super) fn authenticate(
     let secret = admitted.endpoint.secret.expose_secret();
     let now = app.clock.now();
     let verified = match authentication.scheme {
-        Scheme::Jwt => jwt::claims(&authentication.jwt, secret, &parts.headers, now).map(Some),
+        Scheme::Jwt => {
+            let wanted = &authentication.jwt;
+            // Boxed: the future of each request would have to carry it.
+            let published = Box::pin(app.webhooks.key_sets.of(wanted, &parts.headers)).await?;
+            jwt::claims(wanted, secret, published.as_deref(), &parts.headers, now).map(Some)
+        }
         _ => {
             let incoming = Incoming {
                 headers: &parts.headers,

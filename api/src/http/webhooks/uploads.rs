@@ -2,8 +2,9 @@
 //! then it is read first, within the limit of bodies that are kept in memory.
 
 use super::admission::{Admitted, limit};
+use super::arrival::Arrival;
 use super::content::{content_type, unreadable};
-use super::ingest::{self, Arrival, Uploaded, authenticate, refuse};
+use super::ingest::{self, Uploaded, authenticate, refuse};
 use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::extract::unread;
@@ -65,9 +66,9 @@ pub(super) async fn stored(
     let (claims, body) = match is_signed {
         true => {
             let body = admitted.read(app, body).await?;
-            (authenticate(app, admitted, parts, &body)?, Body::from(body))
+            (authenticate(app, admitted, parts, &body).await?, Body::from(body))
         }
-        false => (authenticate(app, admitted, parts, &[])?, body),
+        false => (authenticate(app, admitted, parts, &[]).await?, body),
     };
     limit(app, admitted, arrival.at)?;
     if let Some(flow) = parts.extensions.get::<Flow>() {

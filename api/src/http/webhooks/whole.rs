@@ -1,14 +1,18 @@
-//! Reading a body into memory. Knows nothing about what it means.
+//! Reading a body into memory, and where large ones are looked at. Knows nothing about what it means.
 
 use crate::http::error::ApiError;
 use crate::http::extract::unread;
 use axum::body::{Body, Bytes, HttpBody};
+use heddle_execution::blocking::blocking;
 use heddle_model::Code;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 /// Time limit for receiving a body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+/// To hash and to read more than this takes milliseconds.
+pub const SMALL_BYTES_MAX: usize = 256 << 10;
 
 /// Reads a body, limited in size and time.
 pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
@@ -23,4 +27,14 @@ pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
         Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
         Err(error) => Err(unread(&*error)),
     }
+}
+
+/// Does what takes long with a large body, where no other request waits for it.
+pub async fn beside<T, F>(work: impl FnOnce() -> F + Send + 'static) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, ApiError>> + 'static,
+{
+    let runtime = Handle::current();
+    blocking(move || runtime.block_on(work())).await?
 }

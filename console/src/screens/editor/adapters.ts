@@ -2,6 +2,7 @@
 
 import { getVocabulary, preview, streamTest, transpile } from '$/api/editor';
 import { fetchConnections, fetchPatterns, fetchSecrets, previewSchedule } from '$/api/queries';
+import { before } from '$/graph/before';
 import type { Doc } from '$/graph/model';
 import type { InspectorApi, Preview, Surroundings } from '$/inspector';
 import type { TestApi } from '$/run';
@@ -27,7 +28,7 @@ export function inspectorApi(screen: Screen): InspectorApi {
     async preview({ nodeId, expressions, definition }, signal) {
       const { graph, definitions } = screen.doc();
       const inner = definition === null ? undefined : definitions[definition];
-      const graphData = (inner?.kind === 'graph' && inner.graphData) || graph;
+      const graphData = before((inner?.kind === 'graph' && inner.graphData) || graph, nodeId);
       const { input, item, hasItem, trigger, upstream } = screen.surroundings();
       // Without an element, what names it has no value that could be shown.
       const asked = Object.entries(expressions).filter(

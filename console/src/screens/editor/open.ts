@@ -54,7 +54,7 @@ export async function open(id: string, readOnly: boolean): Promise<Editing> {
     work.join(newest);
     const differing = work.conflicts.open.length;
     notices.push(
-      `Version ${newest.version} was saved since your draft began: both are joined.` +
+      `Version ${newest.version} was saved since your draft began: the two are merged.` +
         (differing > 0 ? ` In ${places(differing)} they differ.` : ''),
     );
   }

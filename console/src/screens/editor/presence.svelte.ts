@@ -70,5 +70,5 @@ export function aroundText(others: readonly OpenEditor[]): { text: string; help:
     changing.length > 0
       ? ` There are changes that are not saved: ${new Intl.ListFormat('en').format(changing)}.`
       : '';
-  return { text, help: `${open}${unsaved} Whoever saves second gets both joined.` };
+  return { text, help: `${open}${unsaved} Whoever saves second gets both versions merged.` };
 }

@@ -22,6 +22,7 @@ import { type Doc, EMPTY_DOC } from '$/graph/model';
 import { readDocument } from '$/graph/read';
 import { Session } from '$/graph/session';
 import { randomUuid } from '$/graph/uuid';
+import { Checking } from './checking';
 import { clock } from './clock';
 import { Conflicts, type Decisions, NOTHING_TO_DECIDE, type Other } from './conflicts.svelte';
 
@@ -31,8 +32,6 @@ export type Kept = { at: 'version' } | { at: 'draft'; time: Date } | { at: 'brow
 const DRAFT_MS = 1_200;
 /** Other tabs draw too: so often in a row a draft is joined with theirs before the next edit tries again. */
 const DRAFT_TRIES = 3;
-/** From the last key on: with the answer, within 120 ms a finding is shown. */
-const VALIDATE_MS = 60;
 const NOTHING_FOUND: Validation = { diagnostics: [], expressions: [], expressionsOmitted: 0 };
 
 export const drawingOf = (doc: Doc): Drawing => ({ graphData: doc.graph, nodeDefinitions: doc.definitions });
@@ -107,8 +106,7 @@ export class Work {
   private draftTimer: ReturnType<typeof setTimeout> | undefined;
   /** The drafts that are on their way: one after the other, so that none overtakes a newer one or a version. */
   private drafting: Promise<unknown> = Promise.resolve();
-  private validateTimer: ReturnType<typeof setTimeout> | undefined;
-  private validating: AbortController | undefined;
+  private readonly checking = new Checking((signal) => this.check(signal));
 
   constructor(opened: Opened) {
     this.pattern = opened.pattern;
@@ -137,9 +135,9 @@ export class Work {
     }
     this.stops.push(
       () => clearTimeout(this.draftTimer),
-      () => clearTimeout(this.validateTimer),
+      () => this.checking.stop(),
     );
-    void this.check();
+    void this.checking.start();
   }
 
   get doc(): Doc {
@@ -158,7 +156,6 @@ export class Work {
   /** Ends the session; what is not saved stays in the journal and the draft. */
   close(): void {
     for (const stop of this.stops) stop();
-    this.validating?.abort();
     void this.journal?.close(this.kept.at === 'version');
   }
 
@@ -182,8 +179,7 @@ export class Work {
       clearTimeout(this.draftTimer);
       this.draftTimer = setTimeout(() => void this.keepDraft(), DRAFT_MS);
     }
-    clearTimeout(this.validateTimer);
-    this.validateTimer = setTimeout(() => void this.check(), VALIDATE_MS);
+    this.checking.changed();
   }
 
   private get keptHere(): Kept {
@@ -265,7 +261,7 @@ export class Work {
     const goesOn = tag !== null && version === theirs.baseVersion;
     const base = goesOn ? before : (await getSaved(this.pattern, theirs.baseVersion)).doc;
     this.drafted = known;
-    const step = { title: 'Join what another tab drew', group: `draft ${theirs.tag}` };
+    const step = { title: 'Merge what another tab drew', group: `draft ${theirs.tag}` };
     if (this.takeIn({ base, doc }, 'draft', step)) this.onjoined?.();
   }
 
@@ -338,7 +334,12 @@ export class Work {
 
   /** Joins a version that somebody else has saved with the document on the screen. */
   join(theirs: Saved): void {
-    this.take({ version: this.version, doc: this.saved }, this.doc, theirs, `Join version ${theirs.version}`);
+    this.take(
+      { version: this.version, doc: this.saved },
+      this.doc,
+      theirs,
+      `Merge version ${theirs.version}`,
+    );
   }
 
   /** Joins what a tab that is gone had on the screen with what is there. What can't be joined is to be decided. */
@@ -399,7 +400,7 @@ export class Work {
     const doc = conflicts.reduce((found, conflict) => resolved(found, conflict, side), this.doc);
     this.conflicts.decide(conflicts);
     const isDone = this.store.dispatch(
-      { kind: 'replace', doc: this.orSaved(doc), title: `Join version ${this.version}` },
+      { kind: 'replace', doc: this.orSaved(doc), title: `Merge version ${this.version}` },
       { group: groupOf(this) },
     );
     if (!isDone) this.journal?.rebase();
@@ -444,19 +445,25 @@ export class Work {
   }
 
   /** Asks the validator about the document on the screen. */
-  private async check(): Promise<void> {
-    this.validating?.abort();
-    const controller = new AbortController();
-    this.validating = controller;
+  private async check(signal: AbortSignal): Promise<void> {
     try {
-      this.validation = await validate(drawingOf(this.doc), controller.signal);
+      const found = await validate(drawingOf(this.doc), signal);
+      if (signal.aborted) return;
+      this.validation = sharing(found, this.validation);
       this.validationNote = undefined;
     } catch (error) {
-      if (controller.signal.aborted) return;
+      if (signal.aborted) return;
       this.validationNote = `The graph could not be checked: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 }
+
+/** What was found, with the lists of before where they say the same, so that nothing is drawn again for them. */
+const sharing = (found: Validation, before: Validation): Validation => ({
+  ...found,
+  diagnostics: isEqual(found.diagnostics, before.diagnostics) ? before.diagnostics : found.diagnostics,
+  expressions: isEqual(found.expressions, before.expressions) ? before.expressions : found.expressions,
+});
 
 /** What changes belong to once a version is saved: nothing is left to decide. */
 const savedBasis = ({ version, doc }: Saved): Basis => ({

@@ -19,14 +19,14 @@ const EVENTS = import.meta.glob<unknown>('../../../../examples/*/event.json', {
 /** By folder: what people call it, and what it does. The others are parts of the documentation. */
 const NAMES: Readonly<Record<string, readonly [name: string, text: string]>> = {
   'order-routing': ['Order routing', 'A shop’s order goes to the warehouse for its country.'],
-  'stripe-payments': ['Stripe payments', 'Payments and refunds are told to a shop.'],
+  'stripe-payments': ['Stripe payments', 'Tells a shop about payments and refunds.'],
   'slack-mention': ['Slack bot', 'Answers whoever mentions it in Slack.'],
   'github-issue-triage': ['GitHub issue triage', 'New issues are sorted, assigned and answered.'],
   'support-agent': ['Support agent', 'A language model answers customers, with a tool.'],
   'leave-approval': ['Leave approval', 'A person is asked by email, and the run waits.'],
   'expense-approval': ['Expense approval', 'Rules decide who approves a claim.'],
   'daily-report': ['Daily report', 'A report every morning.'],
-  'nightly-sync': ['Nightly sync', 'Two systems are compared and brought into line.'],
+  'nightly-sync': ['Nightly sync', 'Compares two systems and brings one into line with the other.'],
   'csv-import': ['CSV import', 'A file is read, cleaned and added up.'],
   'invoice-totals': ['Invoice totals', 'A loop within a loop.'],
   'fan-out-join': ['Fan out and join', 'Two services are asked at once.'],

@@ -10,7 +10,9 @@ export function madeText({ test, unpinned }: MadeTest): string {
   const loose = unpinned.filter((node) => node.reason !== 'notReached').map((node) => node.nodeId);
   if (loose.length === 0) return text;
   const names = loose.slice(0, 3).join(', ') + (loose.length > 3 ? ` and ${loose.length - 3} more` : '');
-  return `${text} Not pinned: ${names}. It ends before ${loose.length === 1 ? 'that reaches' : 'they reach'} outside.`;
+  const told = `${text} Not pinned: ${names}. It ends before ${loose.length === 1 ? 'that reaches' : 'they reach'} outside.`;
+  // The server had no room to execute the run once more.
+  return unpinned.some((node) => node.reason === 'notReplayed') ? `${told} Make it again later.` : told;
 }
 
 /** How tests ended, in words. */

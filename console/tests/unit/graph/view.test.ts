@@ -174,7 +174,7 @@ describe('the scene', () => {
     const problem = (more: object) => ({ severity: 'error' as const, code: 'x', message: 'wrong', ...more });
     const problems = [
       problem({ nodeId: 'b' }),
-      problem({ parameter: 'nodeDefinitions.Inner.graphData.nodes.a.value' }),
+      problem({ definition: 'Inner', nodeId: 'a', parameter: 'value' }),
     ];
     const inner = {
       ...BASE,
@@ -190,7 +190,17 @@ describe('the scene', () => {
       problems,
       level: { definition: 'Inner', prefix: 'in/' },
     });
-    expect(inside.nodes.get('a')?.errors).toBe(1);
+    expect([inside.nodes.get('a')?.errors, inside.nodes.get('b')?.errors ?? 0]).toEqual([1, 0]);
+  });
+  test('makes new views for problems only where they come and go', () => {
+    const found = [{ severity: 'error' as const, code: 'x', message: 'wrong', nodeId: 'x' }];
+    const sound = makeScene(input);
+    const wrong = makeScene({ ...input, problems: found }, sound);
+    const mended = makeScene(input, wrong);
+    const changed = (before: typeof sound, after: typeof sound) =>
+      [...after.nodes].filter(([id, view]) => before.nodes.get(id) !== view).map(([id]) => id);
+    expect([changed(sound, wrong), changed(wrong, mended)]).toEqual([['x'], ['x']]);
+    expect([wrong.nodes.get('x')?.errors, mended.nodes.get('x')?.errors]).toEqual([1, 0]);
   });
 });
 

@@ -66,7 +66,7 @@ pub(super) fn people(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refused>
         _ => return Ok(()),
     };
     let Some(users) = call.given(path) else {
-        return Err("it names nobody");
+        return Err("it names no user");
     };
     let source = call.scene.source(users);
     call.put("users", format!("{{{{ [{source}].flat().join(\",\") }}}}").into());

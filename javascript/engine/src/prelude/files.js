@@ -103,7 +103,7 @@
     for (const [name, value] of Object.entries(made)) own(file, name, value);
   };
   // Stores the files in a value; one after the other, so that it is done in the same order each time.
-  return async (value) => {
+  native.storeFiles = async (value) => {
     const seen = new Set();
     const values = [value];
     while (values.length > 0) {
@@ -119,4 +119,5 @@
     }
     return value;
   };
+  return native.storeFiles;
 }

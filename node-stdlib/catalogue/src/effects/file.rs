@@ -25,8 +25,10 @@ pub const TYPE: NodeType = NodeType {
         ),
         Parameter::optional(
             "format",
-            Schema::Enum(&["text", "json", "base64"]),
-            "How the content is read or written: UTF-8 text, a value as JSON, or bytes in base64.",
+            Schema::Enum(&["text", "json", "base64", "lines", "jsonLines"]),
+            "How the content is read or written: UTF-8 text, a value as JSON, or bytes in base64. `lines` and `jsonLines` are \
+             for reading: the whole lines from `offset` on, as texts or each parsed as JSON, `{items, next}`; `next` is where \
+             the next line begins, null at the end. So a Loop goes through a large file.",
         )
         .or("\"text\""),
         Parameter::optional(
@@ -49,7 +51,8 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "limit",
             Schema::Integer { min: 1, max: 1 << 50 },
-            "`read`: how many bytes to read at most. Characters that are cut at the edges are left out.",
+            "`read`: how many bytes to read at most. Characters that are cut at the edges are left out. Default: all of it; of \
+             lines, 256 KiB.",
         )
         .advanced(),
     ],

@@ -175,7 +175,8 @@ pub(super) const CALL_PATTERN: NodeType = NodeType {
             Parameter::optional(
                 "inputs",
                 Schema::Map(&Schema::Any),
-                "What its OnCall emits; checked against its call interface, if it has one. Default: the input.",
+                "What its OnCall emits; checked against its call interface, if it has one. Default: the input, which may also \
+                 be a list.",
             ),
             Parameter::optional(
                 "wait",

@@ -91,6 +91,14 @@ const PARAMETERS: &[Parameter] = &[
     .advanced()
     .literal(),
     Parameter::optional(
+        "sinceParameter",
+        Schema::String,
+        "Query parameter that says since when things are asked for, such as `updated_since`: the time of the last answer less a \
+         minute, an ISO time. The event has it as `since`.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
         "timezone",
         Schema::String,
         "Time zone of the times, such as `Europe/Berlin`.",

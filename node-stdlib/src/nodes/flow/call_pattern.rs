@@ -10,9 +10,16 @@ pub fn call_pattern(parameters: &Object, context: &mut dyn Context) -> NodeResul
     let inputs = given(parameters, "inputs").cloned();
     let inputs = inputs.unwrap_or_else(|| context.input());
     let inputs = match inputs {
-        inputs @ Value::Object(_) => inputs,
+        // A list is the items of a pattern that is a graph of items.
+        inputs @ (Value::Object(_) | Value::Array(_)) => inputs,
         Value::Null | Value::Undefined => Object::new().into(),
-        other => return Err(mismatch("inputs", "an object of inputs by name", &other)),
+        other => {
+            return Err(mismatch(
+                "inputs",
+                "an object of inputs by name, or a list",
+                &other,
+            ));
+        }
     };
     let latest = choice(parameters, "version", &["deployed", "latest"], "deployed")? == "latest";
     let request = Object::from_iter([

@@ -17,7 +17,7 @@ pub fn if_node(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     } else {
         FALSE_PORT
     };
-    Ok(Outcome::Emit(Emission::one(port, context.input())))
+    Ok(Outcome::Emit(Emission::one(port, context.through())))
 }
 
 /// `condition`, which may well be undefined, or else `conditions`.
@@ -71,8 +71,8 @@ pub fn switch(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     required(parameters, "cases", "an array")?;
     let cases = array(parameters, "cases")?.map_or(&[][..], |cases| cases);
     let all = boolean(parameters, "all", false)?;
-    let input = context.input();
-    let value = parameters.get("value").cloned().unwrap_or_else(|| input.clone());
+    let own = parameters.get("value").cloned();
+    let value = own.unwrap_or_else(|| context.input());
     let mut ports = Vec::new();
     for (port, case) in (0..).zip(cases) {
         if fits(case, &value, &format!("cases[{port}]"), context)? {
@@ -85,7 +85,8 @@ pub fn switch(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     if ports.is_empty() {
         ports.push(u32::try_from(cases.len()).unwrap_or(u32::MAX));
     }
-    let emission = ports.into_iter().map(|port| (port, input.clone())).collect();
+    let passed = context.through();
+    let emission = ports.into_iter().map(|port| (port, passed.clone())).collect();
     Ok(Outcome::Emit(Emission(emission)))
 }
 

@@ -36,7 +36,7 @@ pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> Nod
         ("bodyType", body_type.into()),
     ]);
     context.respond(&response.into());
-    Ok(Outcome::Emit(Emission::one(0, input)))
+    Ok(Outcome::Emit(Emission::one(0, context.through())))
 }
 
 /// StreamResponse: asks the host for the effect `stream`, with the piece as text.

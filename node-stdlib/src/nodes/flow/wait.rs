@@ -50,7 +50,7 @@ pub fn wait(parameters: &Object, context: &mut dyn Context) -> NodeResult {
 
 /// The time has come.
 pub fn waited(_: &Object, _: Value, context: &mut dyn Context) -> NodeResult {
-    Ok(Outcome::Emit(Emission::one(0, context.input())))
+    Ok(Outcome::Emit(Emission::one(0, context.through())))
 }
 
 /// WaitForCallback: until the URL of this execution is called.
@@ -112,6 +112,6 @@ pub fn called_back(_: &Object, result: Value, context: &mut dyn Context) -> Node
     };
     Ok(Outcome::Emit(match event {
         Some(event) => Emission::one(0, event),
-        None => Emission::one(TIMEOUT_PORT, context.input()),
+        None => Emission::one(TIMEOUT_PORT, context.through()),
     }))
 }

@@ -2,13 +2,16 @@
 //!
 //! Source: n8n's documentation of its data-transformation functions.
 
+mod addresses;
 pub(super) mod emptiness;
+mod letters;
 mod list;
+mod markdown;
 mod text;
 mod times;
 
 use super::arguments::Arguments;
-use super::{Caller, Exception, Method, Outcome, json, number, object};
+use super::{Caller, Exception, Kind, Method, Outcome, json, number, object};
 use crate::date_time::Clock;
 use crate::{Object, Value, ops};
 use emptiness::is_empty;
@@ -69,7 +72,9 @@ fn of_object(receiver: &Value, object: &Object, method: Method, arguments: Argum
         Method::HasField => arguments
             .text(0)
             .map(|name| object.get_text(&name).is_some().into()),
+        Method::KeepFieldsContaining => containing(object, arguments, true),
         Method::Keys => object::keys(Arguments::new(&receiver)),
+        Method::RemoveFieldsContaining => containing(object, arguments, false),
         Method::RemoveField => arguments.text(0).map(|name| {
             let others = object.iter().filter(|(other, _)| **other != name);
             let others = others.map(|(name, value)| (name.clone(), value.clone()));
@@ -79,6 +84,31 @@ fn of_object(receiver: &Value, object: &Object, method: Method, arguments: Argum
         Method::Values => object::values(Arguments::new(&receiver)),
         _ => return None,
     })
+}
+
+/// The fields of which the value is text with a part in it, or all others.
+fn containing(object: &Object, arguments: Arguments<'_>, keeps: bool) -> Outcome {
+    let part = match arguments.get(0) {
+        Value::String(part) if !part.is_empty() => part.to_utf8(),
+        other => {
+            let method = match keeps {
+                true => Method::KeepFieldsContaining,
+                false => Method::RemoveFieldsContaining,
+            };
+            let message = format!(
+                "`.{}(…)` needs text to look for: it got {}",
+                method.name(),
+                other.shape()
+            );
+            return Err(Exception::new(Kind::Type, message));
+        }
+    };
+    let contains = |value: &Value| matches!(value, Value::String(text) if text.to_utf8().contains(&*part));
+    let kept = object.iter().filter(|&(_, value)| contains(value) == keeps);
+    Ok(kept
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect::<Object>()
+        .into())
 }
 
 fn of_number(
@@ -91,6 +121,9 @@ fn of_number(
         Method::Abs => Ok(value.abs().into()),
         Method::Ceil => Ok(value.ceil().into()),
         Method::Floor => Ok(value.floor().into()),
+        Method::IsEven => rest_of_two(value, method).map(|rest| (rest == 0.0).into()),
+        Method::IsInteger => Ok((value.is_finite() && value.fract() == 0.0).into()),
+        Method::IsOdd => rest_of_two(value, method).map(|rest| (rest == 1.0).into()),
         Method::Round => rounded(value, arguments),
         Method::ToBoolean => Ok((value != 0.0).into()),
         Method::ToDateTime => number_to_date_time(value, arguments, caller),
@@ -98,6 +131,17 @@ fn of_number(
         Method::ToInt => Ok(value.round().into()),
         _ => return None,
     })
+}
+
+/// What is left of a whole number that is divided by two.
+fn rest_of_two(value: f64, method: Method) -> Result<f64, Exception> {
+    match value.is_finite() && value.fract() == 0.0 {
+        true => Ok(value.abs() % 2.0),
+        false => Err(Exception::new(
+            Kind::Type,
+            format!("`.{}()` needs a whole number", method.name()),
+        )),
+    }
 }
 
 /// To so many decimal places, as `toFixed` does.

@@ -1,9 +1,11 @@
 //! Shapes of the objects that a text has had so far. Objects that follow each other are mostly of few kinds, whose names
 //! come in one order: so a name need only be compared with the one that is expected.
 
+use crate::plain::is_plain;
 use crate::text::same_bytes;
 use crate::{Shape, Text};
 use std::num::NonZeroUsize;
+use std::rc::Rc;
 
 /// So many are remembered.
 const SHAPES_MAX: usize = 16;
@@ -22,15 +24,70 @@ pub(super) struct Shapes {
 
 struct Known {
     shape: Shape,
+    /// Its names, from the second object on that begins like this.
+    spelled: Option<Rc<[Spelled]>>,
     /// The one that the next object began with.
     next: usize,
 }
 
+/// What an object is like so far.
+pub(super) struct Like {
+    pub shape: Shape,
+    spelled: Rc<[Spelled]>,
+}
+
+/// A name as it mostly stands in a text, with its quotes and the colon.
+struct Spelled {
+    text: u128,
+    /// Of the bytes that belong to it.
+    mask: u128,
+    length: usize,
+}
+
+impl Spelled {
+    /// Longer names are spelled as no text is.
+    const NONE: Spelled = Spelled {
+        text: u128::MAX,
+        mask: u128::MAX,
+        length: 0,
+    };
+
+    fn of(name: &Text) -> Self {
+        let name = name.as_str().unwrap_or_default();
+        let length = name.len() + b"\"\":".len();
+        if length > size_of::<u128>() {
+            return Spelled::NONE;
+        }
+        let bytes = b"\"".iter().chain(name.as_bytes()).chain(b"\":");
+        let text = bytes.rev().fold(0, |text, byte| text << 8 | u128::from(*byte));
+        Spelled {
+            text,
+            mask: u128::MAX >> (u128::BITS as usize - length * 8),
+            length,
+        }
+    }
+}
+
+impl Like {
+    /// The position after the name at `place` and its colon, if the text goes on with exactly these.
+    #[inline]
+    pub fn after_spelled(&self, place: usize, text: &[u8], at: usize) -> Option<NonZeroUsize> {
+        let spelled = self.spelled.get(place)?;
+        let there = u128::from_le_bytes(*text.get(at..)?.first_chunk()?);
+        match (there ^ spelled.text) & spelled.mask {
+            0 => NonZeroUsize::new(at + spelled.length),
+            _ => None,
+        }
+    }
+}
+
 impl Shapes {
-    /// The shape of an object whose first name begins here, as far as can be told.
-    pub fn begin(&mut self, text: &[u8], at: usize) -> Option<Shape> {
+    /// What an object is like whose first name begins here, with its quote, as far as can be told.
+    pub fn begin(&mut self, text: &[u8], at: usize) -> Option<Like> {
         let expected = self.known.get(self.last)?.next;
-        let fits = |known: &Known| after_name(known.shape.names(), 0, text, at).is_some();
+        let fits = |known: &Known| {
+            text.get(at) == Some(&b'"') && after_name(known.shape.names(), 0, text, at + 1).is_some()
+        };
         let found = match self.known.get(expected).is_some_and(fits) {
             true => expected,
             false => self.known.iter().position(fits)?,
@@ -39,34 +96,39 @@ impl Shapes {
             last.next = found;
         }
         self.last = found;
-        self.known.get(found).map(|known| known.shape.clone())
+        let known = self.known.get_mut(found)?;
+        let spelled = || known.shape.names().iter().map(Spelled::of).collect();
+        Some(Like {
+            shape: known.shape.clone(),
+            spelled: known.spelled.get_or_insert_with(spelled).clone(),
+        })
     }
 
-    /// The position after the name that begins here, if it is the one at `place` of the shape, or of another one that has
-    /// been like it so far, which it is then.
-    #[inline]
-    pub fn goes_on(&self, like: &mut Shape, place: usize, text: &[u8], at: usize) -> Option<NonZeroUsize> {
-        after_name(like.names(), place, text, at).or_else(|| self.goes_on_otherwise(like, place, text, at))
+    /// The position after the name that begins here, after its quote, if it is the one at `place` of what the object is like,
+    /// or of something else that has been like it so far, which it is then.
+    pub fn goes_on(&self, like: &mut Like, place: usize, text: &[u8], at: usize) -> Option<NonZeroUsize> {
+        let names = like.shape.names();
+        after_name(names, place, text, at).or_else(|| self.goes_on_otherwise(like, place, text, at))
     }
 
     #[cold]
     fn goes_on_otherwise(
         &self,
-        like: &mut Shape,
+        like: &mut Like,
         place: usize,
         text: &[u8],
         at: usize,
     ) -> Option<NonZeroUsize> {
-        let begin = like.names().get(..place)?;
+        let begin = like.shape.names().get(..place)?;
         let (other, after) = self.known.iter().find_map(|known| {
-            let after = after_name(known.shape.names(), place, text, at)?;
-            known
-                .shape
-                .names()
-                .starts_with(begin)
-                .then_some((&known.shape, after))
+            let names = known.shape.names();
+            let after = after_name(names, place, text, at)?;
+            names.starts_with(begin).then_some((known, after))
         })?;
-        *like = other.clone();
+        *like = Like {
+            shape: other.shape.clone(),
+            spelled: other.spelled.clone().unwrap_or_default(),
+        };
         Some(after)
     }
 
@@ -82,9 +144,9 @@ impl Shapes {
     #[cold]
     fn shorter(&mut self, like: &Shape, count: usize) -> Option<Shape> {
         let names = like.names().get(..count)?;
-        let known = self.known.iter().find(|known| known.shape.names() == names);
-        if let Some(known) = known {
-            return Some(known.shape.clone());
+        let mut known = self.known.iter().map(|known| &known.shape);
+        if let Some(known) = known.find(|shape| shape.names() == names) {
+            return Some(known.clone());
         }
         let shape = Shape::of_plain_names(names.to_vec());
         self.keep(Some(&shape));
@@ -93,11 +155,17 @@ impl Shapes {
 
     /// Remembers the shape of an object that was like no other.
     pub fn keep(&mut self, shape: Option<&Shape>) {
-        let Some(shape) = shape.filter(|shape| (1..=NAMES_MAX).contains(&shape.len())) else {
+        let is_plain = |name: &Text| name.as_str().is_some_and(|name| is_plain(name.as_bytes()));
+        let is_fit = |shape: &&Shape| {
+            // With an escape, a name does not stand in the text as it is.
+            (1..=NAMES_MAX).contains(&shape.len()) && shape.names().iter().all(is_plain)
+        };
+        let Some(shape) = shape.filter(is_fit) else {
             return;
         };
         let known = Known {
             shape: shape.clone(),
+            spelled: None,
             next: 0,
         };
         match self.known.get_mut(self.oldest) {

@@ -97,6 +97,11 @@ impl Object {
         self.0.integers.get().is_none().then_some(&self.0.shape)
     }
 
+    /// The shape and the values of its names, unless there are names besides.
+    pub(crate) fn plain(&self) -> Option<(&Shape, &[Value])> {
+        self.shape().map(|shape| (shape, self.0.values.as_slice()))
+    }
+
     /// Another object with the same properties, which a clone is not.
     pub fn copy(&self) -> Self {
         Object(Rc::new((*self.0).clone()))

@@ -69,6 +69,12 @@ impl Shape {
         self.0.as_ref().map_or(&[], |names| &names.list)
     }
 
+    /// Where its names are, if other objects may have the same shape.
+    pub(crate) fn shared_address(&self) -> Option<usize> {
+        let names = self.0.as_ref().filter(|names| Rc::strong_count(names) > 1)?;
+        Some(Rc::as_ptr(names).addr())
+    }
+
     /// Whether the name at this place is this one.
     #[inline]
     pub(super) fn is_at(&self, place: usize, name: &Text) -> bool {

@@ -6,15 +6,20 @@ use super::address::place;
 use super::context::HttpNeeds;
 use super::failure::{failed, send_error};
 use crate::files::{FileValue, Files};
+use crate::retry_after::retry_after;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_sandbox::EffectError;
-use heddle_sandbox::clock::{monotonic, wall};
+use heddle_sandbox::clock::monotonic;
 use percent_encoding::percent_decode_str;
-use reqwest::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use reqwest::{Response, Url};
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+
+/// Parameters of a header that are looked at.
+const PARAMETERS_MAX: usize = 20;
 
 /// A response.
 pub(super) struct Answer {
@@ -43,7 +48,8 @@ impl Answer {
     /// The effect's result.
     pub fn into_value(self, context: &HttpNeeds) -> EffectResult {
         let mut result = json!({ "status": self.status, "headers": header_object(&self.headers) });
-        if let Some(wait) = retry_after(&self.headers) {
+        let header = |name: HeaderName| self.headers.get(name).and_then(|value| value.to_str().ok());
+        if let Some(wait) = header(RETRY_AFTER).and_then(|told| retry_after(told, header(DATE))) {
             let too_late = monotonic()
                 .checked_add(wait)
                 .is_none_or(|at| at >= context.bounds.deadline);
@@ -112,43 +118,65 @@ pub(super) async fn file_of(
 
 /// The name that Content-Disposition gives (RFC 6266), or else the last part of the path.
 fn name_of(headers: &HeaderMap, url: &Url) -> String {
-    let disposition = headers
-        .get(CONTENT_DISPOSITION)
-        .and_then(|value| value.to_str().ok());
-    let mut named = None;
-    for parameter in disposition.unwrap_or_default().split(';').skip(1) {
-        let Some((name, value)) = parameter.split_once('=') else {
-            continue;
-        };
-        let value = value.trim().trim_matches('"');
-        match name.trim().to_ascii_lowercase().as_str() {
-            // Character set, language and name, percent-encoded; the one that is not for old clients.
-            "filename*" => {
-                let encoded = value.rsplit('\'').next().unwrap_or_default();
-                named = Some(percent_decode_str(encoded).decode_utf8_lossy().into_owned());
-                break;
-            }
-            "filename" => named = Some(value.to_owned()),
-            _ => {}
-        }
-    }
+    let disposition = headers.get(CONTENT_DISPOSITION).map(HeaderValue::as_bytes);
+    let disposition = disposition.unwrap_or_default();
+    // Many send names in UTF-8 as they are; the standard's own bytes are Latin-1.
+    let disposition = match std::str::from_utf8(disposition) {
+        Ok(text) => text.to_owned(),
+        Err(_) => disposition.iter().map(|byte| char::from(*byte)).collect(),
+    };
+    let parameters = parameters(&disposition);
+    let given = |wanted: &str| {
+        let found = parameters.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.as_str())
+    };
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    // Character set, language and name, percent-encoded; the other one is for old clients then.
+    let encoded = given("filename*").and_then(|value| value.rsplit('\'').next());
+    let named = encoded
+        .map(decoded)
+        .or_else(|| given("filename").map(str::to_owned));
     let last = || {
         let segment = url.path_segments().and_then(|mut segments| segments.next_back());
-        percent_decode_str(segment.unwrap_or_default())
-            .decode_utf8_lossy()
-            .into_owned()
+        decoded(segment.unwrap_or_default())
     };
     named.filter(|name| !name.is_empty()).unwrap_or_else(last)
 }
 
-/// Retry-After (RFC 9110, section 10.2.3): seconds, or a date.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Some(Duration::from_secs(u64::from(seconds)));
+/// Names and values behind the first word of a header. Whatever is in quotes is part of its value.
+fn parameters(header: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = header.split_once(';').map_or("", |(_, rest)| rest);
+    while found.len() < PARAMETERS_MAX
+        && let Some((name, value)) = rest.split_once('=')
+    {
+        // What has no value stands before.
+        let name = name.rsplit(';').next().unwrap_or_default();
+        let value = value.trim_start();
+        let (value, behind) = match value.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted),
+            None => {
+                let (value, behind) = value.split_once(';').unwrap_or((value, ""));
+                (value.trim().to_owned(), behind)
+            }
+        };
+        found.push((name.trim().to_ascii_lowercase(), value));
+        rest = behind;
     }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(wall()).unwrap_or_default())
+    found
+}
+
+/// What stands before the next quote, and what behind it.
+fn unquoted(text: &str) -> (String, &str) {
+    let (mut value, mut chars) = (String::new(), text.chars());
+    while let Some(char) = chars.next() {
+        match char {
+            '"' => break,
+            '\\' => value.extend(chars.next()),
+            other => value.push(other),
+        }
+    }
+    (value, chars.as_str())
 }
 
 fn header_object(headers: &HeaderMap) -> Map<String, Value> {
@@ -169,4 +197,38 @@ fn header_object(headers: &HeaderMap) -> Map<String, Value> {
     // Lengths of what was compressed mean nothing any more.
     object.remove(CONTENT_LENGTH.as_str());
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_called_what_servers_call_them() {
+        let url = Url::parse("https://example.com/files/a%20b.pdf?c=d").unwrap();
+        for (disposition, name) in [
+            ("attachment; filename=\"report.pdf\"", "report.pdf"),
+            ("attachment;filename=report.pdf ;size=3", "report.pdf"),
+            (
+                "attachment; filename=\"one; two = \\\"2\\\".pdf\"; size=3",
+                "one; two = \"2\".pdf",
+            ),
+            ("inline; x; FileName = \"Rechnung März.pdf\"", "Rechnung März.pdf"),
+            (
+                "attachment; filename=\"old.pdf\"; filename*=UTF-8''M%C3%A4rz%3B.pdf",
+                "März;.pdf",
+            ),
+            ("attachment; filename=\"without end", "without end"),
+            ("attachment; filename=\"\"", "a b.pdf"),
+            ("attachment", "a b.pdf"),
+            ("", "a b.pdf"),
+        ] {
+            let value = HeaderValue::from_bytes(disposition.as_bytes()).unwrap();
+            let headers = HeaderMap::from_iter([(CONTENT_DISPOSITION, value)]);
+            assert_eq!(name_of(&headers, &url), name, "{disposition}");
+        }
+        let latin = HeaderValue::from_bytes(b"attachment; filename=\"M\xe4rz.pdf\"").unwrap();
+        let headers = HeaderMap::from_iter([(CONTENT_DISPOSITION, latin)]);
+        assert_eq!(name_of(&headers, &url), "März.pdf");
+    }
 }

@@ -1,6 +1,7 @@
 //! A few open sessions for each connection. A session that was interrupted during a statement is never reused: when it
 //! is dropped, the server is told to cancel the statement.
 
+use crate::egress::names_as_here;
 use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::{EffectCode, EffectError};
 use std::collections::HashMap;
@@ -31,10 +32,10 @@ pub(super) trait Session: Send + Sync + 'static {
 
 /// Stops what a session is doing.
 fn abandon(mut session: impl Session) {
-    tokio::spawn(async move {
+    tokio::spawn(names_as_here(async move {
         let _ = tokio::time::timeout(CANCEL_TIMEOUT, session.cancel()).await;
         drop(session);
-    });
+    }));
 }
 
 /// Pools by the connection's key.

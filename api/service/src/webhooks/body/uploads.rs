@@ -15,6 +15,13 @@ use multer::{Constraints, Multipart, SizeLimit};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::{Context, Poll, ready};
+
+/// Bytes of a form before its first part, and of the head of each: until it is whole, they are kept in memory.
+const HEAD_BYTES_MAX: i64 = 64 << 10;
 
 /// Where files go.
 #[derive(Clone, Debug)]
@@ -95,17 +102,34 @@ where
     })?;
     let limit = SizeLimit::new().whole_stream(place.bytes_max);
     let constraints = Constraints::new().size_limit(limit);
-    let mut parts = Multipart::with_constraints(body, boundary, constraints);
+    let left = Arc::new(AtomicI64::new(HEAD_BYTES_MAX));
+    let paced = Paced {
+        body,
+        left: left.clone(),
+        has_given: false,
+    };
+    let mut parts = Multipart::with_constraints(paced, boundary, constraints);
     let mut fields = Fields::default();
     let mut text_bytes = 0;
-    while let Some(mut part) = parts.next_field().await.map_err(broken)? {
+    loop {
+        left.store(HEAD_BYTES_MAX, Ordering::Relaxed);
+        let next = parts.next_field().await.map_err(broken)?;
+        // What a part holds is handed on as it comes.
+        left.store(i64::MAX, Ordering::Relaxed);
+        let Some(mut part) = next else {
+            return Ok(Value::Object(fields.values));
+        };
         let name = part
             .name()
             .ok_or_else(|| UploadError::Problem("has a part without a name".to_owned()))?;
         let name = name.to_owned();
         let part_type = part.content_type().map(ToString::to_string).unwrap_or_default();
         let value = match part.file_name().map(str::to_owned) {
-            Some(file_name) if !place.takes(&name, &file_name) => continue,
+            Some(file_name) if !place.takes(&name, &file_name) => {
+                while part.chunk().await.map_err(broken)?.is_some() {}
+                fields.counted().map_err(UploadError::Problem)?;
+                continue;
+            }
             Some(file_name) => {
                 let about = (file_name.as_str(), part_type.as_str());
                 let mut writer = create(place, about).await?;
@@ -128,7 +152,46 @@ where
         };
         fields.add(name, value).map_err(UploadError::Problem)?;
     }
-    Ok(Value::Object(fields.values))
+}
+
+/// What stands before a part does not end.
+#[derive(Debug, thiserror::Error)]
+#[error("what stands before a part does not end")]
+struct EndlessHead;
+
+/// A body whose reader takes all that is there before it looks at any of it: so it is given one piece at a time, and no further one once
+/// it has been given as much as it may keep.
+struct Paced<S> {
+    body: S,
+    /// Bytes that it may still be given.
+    left: Arc<AtomicI64>,
+    has_given: bool,
+}
+
+impl<S, E> Stream for Paced<S>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Item = Result<Bytes, Box<dyn Error + Send + Sync>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.has_given) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(match ready!(self.body.poll_next_unpin(cx)) {
+            Some(Ok(_)) if self.left.load(Ordering::Relaxed) <= 0 => Some(Err(EndlessHead.into())),
+            Some(Ok(piece)) => {
+                self.has_given = true;
+                let bytes = i64::try_from(piece.len()).unwrap_or(i64::MAX);
+                self.left.fetch_sub(bytes, Ordering::Relaxed);
+                Some(Ok(piece))
+            }
+            Some(Err(error)) => Some(Err(error.into())),
+            None => None,
+        })
+    }
 }
 
 async fn whole<E>(
@@ -165,6 +228,10 @@ fn json(file: &FileValue) -> Result<Value, UploadError> {
 
 fn broken(error: multer::Error) -> UploadError {
     match error {
+        multer::Error::StreamReadFailed(cause) if cause.is::<EndlessHead>() => UploadError::Problem(format!(
+            "is not valid multipart/form-data: more than {} KiB stand before a part, or in the head of one",
+            HEAD_BYTES_MAX >> 10
+        )),
         multer::Error::StreamReadFailed(cause) => UploadError::Broken(cause),
         multer::Error::StreamSizeExceeded { .. } | multer::Error::FieldSizeExceeded { .. } => {
             UploadError::TooLarge

@@ -4,18 +4,26 @@ use super::emptiness::is_empty;
 use crate::keys::key_of;
 use crate::methods::arguments::Arguments;
 use crate::methods::{Exception, Global, Kind, Method, Outcome, math};
-use crate::{Array, Object, Text, Value, text_to_number};
+use crate::{Array, Object, Text, Value, ops, text_to_number};
 use std::collections::BTreeMap;
 
 pub(super) fn call(array: &Array, method: Method, arguments: Arguments<'_>) -> Option<Outcome> {
     Some(match method {
+        Method::Append => Ok(array
+            .iter()
+            .chain(arguments.all())
+            .cloned()
+            .collect::<Array>()
+            .into()),
         Method::Average => Ok(match array.len() {
             0 => 0.0.into(),
             len => (sum(array) / len as f64).into(),
         }),
         Method::Chunk => chunk(array, arguments),
         Method::Compact => Ok(compact(array).into()),
+        Method::Difference => known_in(array, arguments, method, false),
         Method::First => Ok(array.first().cloned().unwrap_or_default()),
+        Method::Intersection => known_in(array, arguments, method, true),
         Method::Keys | Method::Values => {
             let name = method.name();
             let message = format!("`.{name}()` of an array isn't supported: write `[...list.{name}()]`");
@@ -23,10 +31,14 @@ pub(super) fn call(array: &Array, method: Method, arguments: Arguments<'_>) -> O
         }
         Method::Last => Ok(array.last().cloned().unwrap_or_default()),
         Method::Max => extreme(array, Global::MathMax),
+        Method::Merge => merge(array, arguments),
         Method::Min => extreme(array, Global::MathMin),
         Method::Pluck => pluck(array, arguments),
         Method::RemoveDuplicates | Method::Unique => unique(array, arguments),
+        Method::RenameKeys => rename(array, arguments),
+        Method::SmartJoin => smart_join(array, arguments),
         Method::Sum => Ok(sum(array).into()),
+        Method::Union => union(array, arguments),
         _ => return None,
     })
 }
@@ -112,21 +124,138 @@ fn picked(object: &Object, names: &[Text]) -> Object {
     fields.collect()
 }
 
+/// Values that have come.
+#[derive(Default)]
+struct Known(BTreeMap<String, Vec<Value>>);
+
+impl Known {
+    fn of(values: &[Value]) -> Known {
+        let mut known = Known::default();
+        for value in values {
+            known.add(value.clone());
+        }
+        known
+    }
+
+    fn contains(&self, value: &Value) -> bool {
+        let alike = self.0.get(&key_of(value));
+        alike.is_some_and(|alike| alike.iter().any(|other| other.deep_equal(value)))
+    }
+
+    /// Whether it is the first with its content.
+    fn add(&mut self, value: Value) -> bool {
+        let alike = self.0.entry(key_of(&value)).or_default();
+        let is_first = !alike.iter().any(|other| other.deep_equal(&value));
+        if is_first {
+            alike.push(value);
+        }
+        is_first
+    }
+}
+
 /// The first of those that have the same content, as far as the named fields go.
 fn unique(array: &Array, arguments: Arguments<'_>) -> Outcome {
     let names = names(arguments)?;
-    let mut known: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    let mut kept = Vec::new();
-    for element in array {
+    let mut known = Known::default();
+    let kept = array.iter().filter(|element| {
         let compared: Value = match element {
             Value::Object(object) if !names.is_empty() => picked(object, &names).into(),
-            other => other.clone(),
+            other => (*other).clone(),
         };
-        let alike = known.entry(key_of(&compared)).or_default();
-        if !alike.iter().any(|other| other.deep_equal(&compared)) {
-            alike.push(compared);
-            kept.push(element.clone());
+        known.add(compared)
+    });
+    Ok(kept.cloned().collect::<Array>().into())
+}
+
+/// The other array that a method is given.
+fn other(arguments: Arguments<'_>, method: Method) -> Result<&Array, Exception> {
+    match arguments.get(0) {
+        Value::Array(other) => Ok(other),
+        value => {
+            let message = format!("`.{}(…)` needs an array: it got {}", method.name(), value.shape());
+            Err(Exception::new(Kind::Type, message))
         }
     }
-    Ok(kept.into())
+}
+
+/// The elements that another array has, or those that it has not; each once.
+fn known_in(array: &Array, arguments: Arguments<'_>, method: Method, keeps: bool) -> Outcome {
+    let known = Known::of(other(arguments, method)?);
+    let kept = array.iter().filter(|element| known.contains(element) == keeps);
+    unique(&kept.cloned().collect::<Array>(), Arguments::new(&[]))
+}
+
+/// The elements of both arrays, each once.
+fn union(array: &Array, arguments: Arguments<'_>) -> Outcome {
+    let other = other(arguments, Method::Union)?;
+    let all = array.iter().chain(other.iter()).cloned();
+    unique(&all.collect::<Array>(), Arguments::new(&[]))
+}
+
+/// One object of all objects, of which the first has a field; with another array, of the objects at the same places.
+fn merge(array: &Array, arguments: Arguments<'_>) -> Outcome {
+    let mut merged = Object::new();
+    if arguments.defined(0).is_none() {
+        let objects = array.iter().filter_map(|element| match element {
+            Value::Object(object) => Some(object),
+            _ => None,
+        });
+        for (name, value) in objects.flat_map(Object::iter) {
+            if merged.get_text(name).is_none() {
+                merged.insert(name.clone(), value.clone());
+            }
+        }
+        return Ok(merged.into());
+    }
+    for (own, other) in array.iter().zip(other(arguments, Method::Merge)?.iter()) {
+        let (Value::Object(own), Value::Object(other)) = (own, other) else {
+            continue;
+        };
+        let others = other.iter().filter(|(name, _)| own.get_text(name).is_none());
+        for (name, value) in own.iter().chain(others) {
+            merged.insert(name.clone(), value.clone());
+        }
+    }
+    Ok(merged.into())
+}
+
+/// Objects with other names for some fields: pairs of the old and the new name.
+fn rename(array: &Array, arguments: Arguments<'_>) -> Outcome {
+    let names = names(arguments)?;
+    let (pairs, rest) = names.as_chunks::<2>();
+    if pairs.is_empty() || !rest.is_empty() {
+        let message = "`.renameKeys(…)` needs pairs of names: the old one and the new one";
+        return Err(Exception::new(Kind::Type, message));
+    }
+    let renamed = array.iter().map(|element| match element {
+        Value::Object(object) => {
+            let mut object = object.clone();
+            for [old, new] in pairs {
+                if let Some(value) = object.remove(&old.to_utf8()) {
+                    object.insert(new.clone(), value);
+                }
+            }
+            object.into()
+        }
+        other => other.clone(),
+    });
+    Ok(renamed.collect::<Array>().into())
+}
+
+/// An object of which each element gives a field: its name stands in one field, its value in another.
+fn smart_join(array: &Array, arguments: Arguments<'_>) -> Outcome {
+    let (Value::String(name), Value::String(value)) = (arguments.get(0), arguments.get(1)) else {
+        let message =
+            "`.smartJoin(…)` needs the names of two fields: that of the name, and that of the value";
+        return Err(Exception::new(Kind::Type, message));
+    };
+    let mut joined = Object::new();
+    for element in array {
+        if let Value::Object(object) = element
+            && let (Some(name), Some(value)) = (object.get_text(name), object.get_text(value))
+        {
+            joined.insert(ops::to_string(name)?, value.clone());
+        }
+    }
+    Ok(joined.into())
 }

@@ -1,6 +1,7 @@
 //! What n8n adds to strings.
 
 use super::times::{made, number_to_date_time};
+use super::{addresses, letters, markdown};
 use crate::date_time::{self, Temporal};
 use crate::digest::{digest, hex};
 use crate::methods::arguments::Arguments;
@@ -19,19 +20,51 @@ pub(super) fn call(
     Some(match method {
         Method::Base64Decode => base64_decode(text),
         Method::Base64Encode => Ok(STANDARD.encode(text.to_utf8().as_bytes()).into()),
+        Method::ExtractDomain => Ok(found(addresses::domain(&text.to_utf8()))),
+        Method::ExtractEmail => Ok(found(addresses::email(&text.to_utf8()))),
+        Method::ExtractUrl => Ok(found(addresses::find_url(&text.to_utf8()))),
+        Method::ExtractUrlPath => {
+            Ok(addresses::url_path(&text.to_utf8()).map_or(Value::Undefined, Value::from))
+        }
         Method::Hash => hash(text, arguments),
+        Method::IsDomain => Ok(addresses::is_domain(&text.to_utf8()).into()),
+        Method::IsEmail => Ok(addresses::is_email(&text.to_utf8()).into()),
+        Method::IsUrl => Ok(addresses::is_url(&text.to_utf8()).into()),
         Method::IsNumeric => Ok(is_numeric(text).into()),
         Method::ParseJson => json::parse(Arguments::new(&[text.clone().into()])),
+        Method::Quote => quote(text, arguments),
+        Method::RemoveMarkdown => Ok(markdown::removed(&text.to_utf8()).into()),
         Method::RemoveTags => Ok(without_tags(&text.to_utf8()).into()),
         Method::ToBoolean => Ok(to_boolean(text).into()),
         Method::ToDateTime => to_date_time(text, arguments, caller),
-        Method::ToFloat => number(text, "float", |text| parsed(Global::ParseFloat, text, caller)),
-        Method::ToInt => number(text, "integer", |text| parsed(Global::ParseInt, text, caller)),
+        Method::ToDecimalNumber | Method::ToFloat => {
+            number(text, "float", |text| parsed(Global::ParseFloat, text, caller))
+        }
+        Method::ToInt | Method::ToWholeNumber => {
+            number(text, "integer", |text| parsed(Global::ParseInt, text, caller))
+        }
         Method::ToNumber => number(text, "number", |text| Ok(text_to_number(text).into())),
+        Method::ToSentenceCase => Ok(letters::sentences(&text.to_utf8()).into()),
+        Method::ToSnakeCase => Ok(letters::snake(&text.to_utf8()).into()),
+        Method::ToTitleCase => Ok(letters::title(&text.to_utf8()).into()),
         Method::UrlDecode => uri::decode(text, kept(arguments)),
         Method::UrlEncode => uri::encode(text, kept(arguments)),
         _ => return of_time(text, method, arguments, caller),
     })
+}
+
+fn found(text: Option<&str>) -> Value {
+    text.map_or(Value::Undefined, Value::from)
+}
+
+/// In double quotes, or in those that are given.
+fn quote(text: &Text, arguments: Arguments<'_>) -> Outcome {
+    let quote = match arguments.defined(0) {
+        Some(_) => arguments.text(0)?,
+        None => "\"".into(),
+    };
+    let written = letters::quoted(&text.to_utf8(), &quote.to_utf8());
+    Ok(written.into())
 }
 
 /// With `true`, the whole is an address, whose reserved characters stay.

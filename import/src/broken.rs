@@ -1,0 +1,188 @@
+//! Expressions that fail in n8n as well: what reads a node that is not there becomes undefined before anything is translated,
+//! and what is no JavaScript is known by the compiler's saying so of an expression that n8n has. The report says what to mend.
+
+use crate::scan::{Stretch, stretches};
+use crate::workflow::Workflow;
+use heddle_compiler::expression::{Piece, split};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// So many of them are looked for in a workflow.
+const BROKEN_MAX: usize = 500;
+
+/// An expression that n8n can't evaluate either.
+pub(crate) struct Broken {
+    /// The node's place in the workflow.
+    pub place: usize,
+    /// Where it stands, as n8n names it.
+    pub parameter: String,
+    pub original: String,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// The workflow with `undefined` in their places, and what they are; none if it has none.
+pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> {
+    let names = names(workflow);
+    let mut changed = None;
+    let mut broken = Vec::new();
+    let nodes = workflow.nodes.iter().enumerate();
+    for (place, node) in nodes.filter(|(_, node)| !node.is_note()) {
+        for (name, value) in &node.parameters {
+            for (text, pointer) in texts(value) {
+                let found = in_text(text, names.as_ref());
+                if found.is_empty() || broken.len() >= BROKEN_MAX {
+                    continue;
+                }
+                let changed = changed.get_or_insert_with(|| workflow.clone());
+                let node = changed.nodes.get_mut(place);
+                let parameter = node.and_then(|node| node.parameters.get_mut(name));
+                if let Some(value) = parameter.and_then(|value| value.pointer_mut(&pointer)) {
+                    *value = without(text, &found).into();
+                }
+                broken.extend(found.into_iter().map(|found| Broken {
+                    place,
+                    parameter: format!("{name}{}", pointer.replace('/', ".")),
+                    original: found.original,
+                    why: found.why,
+                }));
+            }
+        }
+    }
+    changed.map(|changed| (changed, broken))
+}
+
+/// The texts in a value, with their JSON pointers.
+fn texts(value: &Value) -> Vec<(&str, String)> {
+    let mut texts = Vec::new();
+    let mut open = vec![(value, String::new())];
+    while let Some((value, pointer)) = open.pop() {
+        match value {
+            Value::String(text) if text.starts_with('=') => texts.push((text.as_str(), pointer)),
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                open.extend(items.map(|(at, item)| (item, format!("{pointer}/{at}"))));
+            }
+            Value::Object(fields) => {
+                let step = |name: &str| name.replace('~', "~0").replace('/', "~1");
+                open.extend(
+                    fields
+                        .iter()
+                        .map(|(name, field)| (field, format!("{pointer}/{}", step(name)))),
+                );
+            }
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// Names of nodes; none if it is not known which there are.
+fn names(workflow: &Workflow) -> Option<HashSet<&str>> {
+    let is_complete = !workflow
+        .unread
+        .iter()
+        .any(|sentence| sentence.starts_with("nodes["));
+    is_complete.then(|| workflow.nodes.iter().map(|node| node.name.as_str()).collect())
+}
+
+/// An expression of a text.
+struct Found {
+    range: Range<usize>,
+    original: String,
+    why: String,
+}
+
+fn in_text(text: &str, names: Option<&HashSet<&str>>) -> Vec<Found> {
+    let pieces = split(text).unwrap_or_default();
+    let found = pieces.into_iter().filter_map(|piece| {
+        let Piece::Expression(range) = piece else {
+            return None;
+        };
+        let source = text.get(range.clone())?;
+        Some(Found {
+            range,
+            original: source.trim().to_owned(),
+            why: why(source, names)?,
+        })
+    });
+    found.collect()
+}
+
+fn without(text: &str, found: &[Found]) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut from = 0;
+    for Found { range, .. } in found {
+        written.push_str(text.get(from..range.start).unwrap_or_default());
+        written.push_str(" undefined ");
+        from = range.end;
+    }
+    written.push_str(text.get(from..).unwrap_or_default());
+    written
+}
+
+/// What is wrong with an expression wherever it is evaluated.
+fn why(source: &str, names: Option<&HashSet<&str>>) -> Option<String> {
+    let missing = names.and_then(|names| missing_node(source, names))?;
+    Some(format!("the workflow has no node `{missing}`"))
+}
+
+/// The workflow's expressions as n8n has them.
+#[derive(Debug, Default)]
+pub(crate) struct Originals(HashSet<String>);
+
+impl Originals {
+    pub(crate) fn of(workflow: &Workflow) -> Originals {
+        let values = workflow.nodes.iter().flat_map(|node| node.parameters.values());
+        let texts = values.flat_map(texts).map(|(text, _)| text);
+        let sources = texts.flat_map(|text| {
+            let pieces = split(text).unwrap_or_default();
+            pieces.into_iter().filter_map(move |piece| match piece {
+                Piece::Expression(range) => text.get(range).map(|source| source.trim().to_owned()),
+                Piece::Literal(_) => None,
+            })
+        });
+        Originals(sources.collect())
+    }
+
+    /// Whether n8n has this expression, of which the compiler says that it is no JavaScript, and sees it in the same way.
+    pub(crate) fn fails(&self, source: &str, message: &str) -> bool {
+        // n8n takes what is before a semicolon, and what is before the first `}}`.
+        let is_one = !source.contains(';') && !source.contains("}}");
+        // Its parser overlooks commas that are missing, and the rules of modules.
+        let is_grammar = message.contains("unexpected token") || message.contains("but found");
+        is_one && is_grammar && !message.contains("`,`") && self.0.contains(source)
+    }
+}
+
+/// What decides whether something behind it is evaluated.
+const CONDITIONS: &[&str] = &["?", "&&", "||", "=>", "function", "$if"];
+
+/// A node that is not there, which is read in any case.
+fn missing_node<'s>(source: &'s str, names: &HashSet<&str>) -> Option<&'s str> {
+    let parts = stretches(source);
+    for (at, part) in parts.iter().enumerate() {
+        let Stretch::Code(code) = part else { continue };
+        if CONDITIONS.iter().any(|sign| code.contains(sign)) {
+            return None;
+        }
+        let closing = match code {
+            code if code.ends_with("$(") || code.ends_with("$items(") => ')',
+            code if code.ends_with("$node[") => ']',
+            _ => continue,
+        };
+        let (Some(Stretch::Text(quoted)), Some(Stretch::Code(after))) =
+            (parts.get(at + 1), parts.get(at + 2))
+        else {
+            continue;
+        };
+        let quote = quoted.chars().next().filter(|c| "'\"`".contains(*c));
+        let name = quote.and_then(|quote| quoted.strip_prefix(quote)?.strip_suffix(quote));
+        let is_whole = after.starts_with(closing) && !quoted.contains('\\');
+        if let Some(name) = name.filter(|name| is_whole && !names.contains(name)) {
+            return Some(name);
+        }
+    }
+    None
+}

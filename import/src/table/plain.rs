@@ -1,0 +1,245 @@
+//! Code of which it is sure that it does the same here as in n8n: it reads its items, and otherwise only what JavaScript has
+//! everywhere and what it declares itself. Looks at names alone, and takes what it does not know for code that differs.
+
+use crate::scan::{Stretch, stretches};
+use std::collections::HashSet;
+
+/// Longer code is not looked at.
+const BYTES_MAX: usize = 64 << 10;
+
+const KEYWORDS: &[&str] = &[
+    "async",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "const",
+    "continue",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "in",
+    "instanceof",
+    "let",
+    "new",
+    "null",
+    "of",
+    "return",
+    "switch",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+];
+/// What is the same in every engine, time zone and language.
+const BUILT_IN: &[&str] = &[
+    "Array",
+    "Boolean",
+    "Error",
+    "Infinity",
+    "JSON",
+    "Map",
+    "Math",
+    "NaN",
+    "Number",
+    "Object",
+    "RangeError",
+    "RegExp",
+    "Set",
+    "String",
+    "TypeError",
+    "console",
+    "decodeURI",
+    "decodeURIComponent",
+    "encodeURI",
+    "encodeURIComponent",
+    "isFinite",
+    "isNaN",
+    "parseFloat",
+    "parseInt",
+    "undefined",
+];
+/// Properties of which that is not so.
+const DEPENDENT: &[&str] = &[
+    "__proto__",
+    "callee",
+    "caller",
+    "constructor",
+    "localeCompare",
+    "stack",
+    "toLocaleLowerCase",
+    "toLocaleString",
+    "toLocaleUpperCase",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token<'c> {
+    Name(&'c str),
+    Number(&'c str),
+    Sign(char),
+    /// A string, a piece of a template, a regular expression or a comment.
+    Text,
+}
+
+/// Whether the code of a function that gets these names is such code.
+pub(super) fn is_plain(code: &str, given: &[&str]) -> bool {
+    if code.len() > BYTES_MAX {
+        return false;
+    }
+    let tokens = tokens(code);
+    let mut known: HashSet<&str> = given.iter().copied().collect();
+    known.extend(KEYWORDS.iter().chain(BUILT_IN).copied());
+    if !declare(&tokens, &mut known) {
+        return false;
+    }
+    let sign = |at: Option<usize>, sign: char| at.and_then(|at| tokens.get(at)) == Some(&Token::Sign(sign));
+    tokens.iter().enumerate().all(|(at, token)| match token {
+        Token::Name(name) => {
+            let before = at.checked_sub(1);
+            let is_spread = sign(at.checked_sub(2), '.') && sign(before, '.');
+            let is_property = sign(before, '.') && !is_spread;
+            let is_key = sign(Some(at + 1), ':') && (sign(before, '{') || sign(before, ','));
+            !DEPENDENT.contains(name) && (is_property || is_key || known.contains(name))
+        }
+        // Numbers of eight digits, and those without an end.
+        Token::Number(digits) => !digits.ends_with('n') && !is_octal(digits),
+        _ => true,
+    })
+}
+
+fn is_octal(digits: &str) -> bool {
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn tokens(code: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for stretch in stretches(code) {
+        let Stretch::Code(code) = stretch else {
+            tokens.push(Token::Text);
+            continue;
+        };
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+        let mut rest = code;
+        while let Some(first) = rest.chars().next() {
+            let length = match is_part(first) {
+                true => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
+                false => first.len_utf8(),
+            };
+            let (own, after) = rest.split_at(length);
+            match first {
+                _ if first.is_whitespace() => {}
+                '0'..='9' => tokens.push(Token::Number(own)),
+                _ if is_part(first) => tokens.push(Token::Name(own)),
+                _ => tokens.push(Token::Sign(first)),
+            }
+            rest = after;
+        }
+    }
+    tokens
+}
+
+/// Adds the names that the code declares, wherever it does; whether all declarations are understood.
+fn declare<'c>(tokens: &[Token<'c>], known: &mut HashSet<&'c str>) -> bool {
+    let Some(pairs) = pairs(tokens) else { return false };
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        let next = tokens.get(at + 1);
+        match token {
+            Token::Sign('{') => depth += 1,
+            Token::Sign('}') => depth = depth.saturating_sub(1),
+            Token::Name("const" | "let" | "var") => declarators(tokens, &pairs, at + 1, known),
+            Token::Name("function") => {
+                // Within a block, scripts know it outside as well.
+                let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+                let begins = matches!(before, None | Some(Token::Sign('{' | '}' | ';') | Token::Text));
+                if depth > 0 && begins {
+                    return false;
+                }
+                let named = next.filter(|next| matches!(next, Token::Name(_)));
+                if let Some(Token::Name(name)) = named {
+                    known.insert(*name);
+                }
+                names_within(tokens, &pairs, at + 1 + usize::from(named.is_some()), known);
+            }
+            Token::Name("catch") => names_within(tokens, &pairs, at + 1, known),
+            Token::Sign('=') if next == Some(&Token::Sign('>')) => {
+                let before = at.checked_sub(1);
+                match before.and_then(|before| tokens.get(before)) {
+                    Some(Token::Name(name)) => {
+                        known.insert(*name);
+                    }
+                    Some(Token::Sign(')')) => {
+                        let opening = before.and_then(|before| pairs.get(before).copied());
+                        names_within(tokens, &pairs, opening.unwrap_or(at), known);
+                    }
+                    _ => return false,
+                }
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+/// For each bracket the place of its partner, for all others their own; none if brackets don't fit together.
+fn pairs(tokens: &[Token<'_>]) -> Option<Vec<usize>> {
+    let mut pairs: Vec<usize> = (0..tokens.len()).collect();
+    let mut open: Vec<(usize, char)> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Sign('(') => open.push((at, ')')),
+            Token::Sign('[') => open.push((at, ']')),
+            Token::Sign('{') => open.push((at, '}')),
+            Token::Sign(sign @ (')' | ']' | '}')) => {
+                let (opening, _) = open.pop().filter(|(_, closing)| closing == sign)?;
+                *pairs.get_mut(at)? = opening;
+                *pairs.get_mut(opening)? = at;
+            }
+            _ => {}
+        }
+    }
+    open.is_empty().then_some(pairs)
+}
+
+/// Declares all names between two brackets that are no keys.
+fn names_within<'c>(tokens: &[Token<'c>], pairs: &[usize], opening: usize, known: &mut HashSet<&'c str>) {
+    let closing = pairs.get(opening).copied().unwrap_or(opening);
+    for at in opening..closing {
+        if let Some(Token::Name(name)) = tokens.get(at)
+            && tokens.get(at + 1) != Some(&Token::Sign(':'))
+        {
+            known.insert(*name);
+        }
+    }
+}
+
+/// Declares what `let a = 1, { b } = c` does, up to its end.
+fn declarators<'c>(tokens: &[Token<'c>], pairs: &[usize], first: usize, known: &mut HashSet<&'c str>) {
+    let mut at = first;
+    let mut is_start = true;
+    while let Some(token) = tokens.get(at) {
+        match token {
+            Token::Name("const" | "let" | "var" | "return" | "if" | "for" | "function" | "of" | "in") => {
+                return;
+            }
+            Token::Name(name) if is_start => {
+                known.insert(*name);
+            }
+            Token::Sign('{' | '[') if is_start => names_within(tokens, pairs, at, known),
+            Token::Sign(')' | ']' | '}' | ';') => return,
+            _ => {}
+        }
+        is_start = *token == Token::Sign(',');
+        // What stands between brackets is no declaration of this one.
+        at = pairs.get(at).copied().unwrap_or(at).max(at) + 1;
+    }
+}
