@@ -10,6 +10,8 @@ use std::ops::Range;
 
 /// So many of them are looked for in a workflow.
 const BROKEN_MAX: usize = 500;
+/// Characters of a parameter's name in the report.
+const PARAMETER_CHARS_MAX: usize = 200;
 
 /// An expression that n8n can't evaluate either.
 pub(crate) struct Broken {
@@ -30,20 +32,24 @@ pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> 
     let nodes = workflow.nodes.iter().enumerate();
     for (place, node) in nodes.filter(|(_, node)| !node.is_note()) {
         for (name, value) in &node.parameters {
-            for (text, pointer) in texts(value) {
+            let texts = texts(value);
+            for &(text, way) in &texts.found {
                 let found = in_text(text, names.as_ref());
                 if found.is_empty() || broken.len() >= BROKEN_MAX {
                     continue;
                 }
+                let pointer = texts.pointer(way);
                 let changed = changed.get_or_insert_with(|| workflow.clone());
                 let node = changed.nodes.get_mut(place);
                 let parameter = node.and_then(|node| node.parameters.get_mut(name));
                 if let Some(value) = parameter.and_then(|value| value.pointer_mut(&pointer)) {
                     *value = without(text, &found).into();
                 }
+                let told = format!("{name}{}", pointer.replace('/', "."));
+                let told: String = told.chars().take(PARAMETER_CHARS_MAX).collect();
                 broken.extend(found.into_iter().map(|found| Broken {
                     place,
-                    parameter: format!("{name}{}", pointer.replace('/', ".")),
+                    parameter: told.clone(),
                     original: found.original,
                     why: found.why,
                 }));
@@ -53,29 +59,62 @@ pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> 
     changed.map(|changed| (changed, broken))
 }
 
-/// The texts in a value, with their JSON pointers.
-fn texts(value: &Value) -> Vec<(&str, String)> {
-    let mut texts = Vec::new();
-    let mut open = vec![(value, String::new())];
-    while let Some((value, pointer)) = open.pop() {
+/// A step from a value into it.
+#[derive(Clone, Copy)]
+enum Step<'v> {
+    Item(usize),
+    Field(&'v str),
+}
+
+/// The texts in a value that may have expressions.
+struct Texts<'v> {
+    /// With their places in `ways`.
+    found: Vec<(&'v str, usize)>,
+    /// The way to each value: that of the value it is in, and the step from there. Pointers of all of them could be far longer
+    /// than what they point into.
+    ways: Vec<(usize, Step<'v>)>,
+}
+
+fn texts(value: &Value) -> Texts<'_> {
+    // The first one is the value's own, to which no step leads.
+    let (mut found, mut ways) = (Vec::new(), vec![(0, Step::Item(0))]);
+    let mut open = vec![(value, 0)];
+    while let Some((value, way)) = open.pop() {
+        let mut enter = |inner, step| {
+            open.push((inner, ways.len()));
+            ways.push((way, step));
+        };
         match value {
-            Value::String(text) if text.starts_with('=') => texts.push((text.as_str(), pointer)),
+            Value::String(text) if text.starts_with('=') => found.push((text.as_str(), way)),
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                open.extend(items.map(|(at, item)| (item, format!("{pointer}/{at}"))));
+                items.for_each(|(at, item)| enter(item, Step::Item(at)));
             }
             Value::Object(fields) => {
-                let step = |name: &str| name.replace('~', "~0").replace('/', "~1");
-                open.extend(
-                    fields
-                        .iter()
-                        .map(|(name, field)| (field, format!("{pointer}/{}", step(name)))),
-                );
+                let fields = fields.iter();
+                fields.for_each(|(name, field)| enter(field, Step::Field(name.as_str())));
             }
             _ => {}
         }
     }
-    texts
+    Texts { found, ways }
+}
+
+impl Texts<'_> {
+    /// The JSON pointer of what a way leads to.
+    fn pointer(&self, way: usize) -> String {
+        let mut steps = Vec::new();
+        let mut at = way;
+        while let Some(&(outer, step)) = self.ways.get(at).filter(|_| at > 0) {
+            steps.push(step);
+            at = outer;
+        }
+        let texts = steps.into_iter().rev().map(|step| match step {
+            Step::Item(at) => format!("/{at}"),
+            Step::Field(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+        });
+        texts.collect()
+    }
 }
 
 /// Names of nodes; none if it is not known which there are.
@@ -135,7 +174,7 @@ pub(crate) struct Originals(HashSet<String>);
 impl Originals {
     pub(crate) fn of(workflow: &Workflow) -> Originals {
         let values = workflow.nodes.iter().flat_map(|node| node.parameters.values());
-        let texts = values.flat_map(texts).map(|(text, _)| text);
+        let texts = values.flat_map(|value| texts(value).found).map(|(text, _)| text);
         let sources = texts.flat_map(|text| {
             let pieces = split(text).unwrap_or_default();
             pieces.into_iter().filter_map(move |piece| match piece {

@@ -1,6 +1,7 @@
 //! Parameters that expressions read: `$node["X"].parameter["a"]` and `$parameter.a` are what stands there, if it is a plain value.
 
 use crate::expression::quoted;
+use crate::scan::{Stretch, stretches};
 use crate::workflow::{Node, Workflow};
 use serde_json::{Map, Value};
 
@@ -120,7 +121,10 @@ fn of_named_nodes(text: &str) -> Option<&str> {
         ";",
     ];
     let is_own = own.iter().any(|name| inner.contains(name));
-    (!is_own && !inner.is_empty() && inner.len() <= BYTES_MAX).then_some(inner)
+    // A comment up to the end of its line would take what follows with it.
+    let is_comment = |stretch: &Stretch<'_>| matches!(stretch, Stretch::Text(text) if text.starts_with("//"));
+    let has_comment = inner.contains("//") && stretches(inner).iter().any(is_comment);
+    (!is_own && !has_comment && !inner.is_empty() && inner.len() <= BYTES_MAX).then_some(inner)
 }
 
 /// `.name`, `["name"]` or `[0]` at the start of a text, and what is behind it.

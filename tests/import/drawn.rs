@@ -187,7 +187,8 @@ fn code_is_exact_where_it_knows_its_items_and_what_it_declares() {
     for code in [
         "const items = $input.all();\nreturn items.map(({ json }) => ({ json: { n: json.n ?? 0 } }));",
         "let n = 0, all = [];\nfor (const item of items) { n += 1; all.push(...item.json.list); }\nreturn [{ json: { n, all } }];",
-        "function f(x) { return x > 1 ? x * f(x - 1) : 1; }\ntry { return { f: f(3) }; } catch (error) { return { failed: error.message }; }",
+        "function f(x) { return x > 1 ? x * f(x - 1) : 1; }\ntry { return { f: f(3) }; } catch (error) { return { failed: true }; }",
+        "const f = ({ a = 1, b: [c] = [] }, d = a) => a + c + d;\ntry { return [{ json: { n: f(items[0].json) } }]; } catch { return []; }",
         "return $('Start').all().concat($(\"Start\").first());",
         "// `this` is no name here\nreturn [{ json: { text: 'new Date()', is: /Date/gi.test(items[0].json.a), [`x${items.length}`]: 1 } }];",
     ] {
@@ -196,6 +197,9 @@ fn code_is_exact_where_it_knows_its_items_and_what_it_declares() {
     for code in [
         "total = 0;\nreturn [{ json: { total } }];",
         "return [{ json: { at: new Date() } }];",
+        "const f = (at = new Date()) => at;\nreturn [{ json: { at: f() } }];",
+        "try { return items; } catch { return [{ json: { at: new Date() } }]; }",
+        "try { return JSON.parse(items[0].json.a); } catch (error) { return [{ json: { why: error.message } }]; }",
         "return this.x;",
         "return items.sort((a, b) => a.json.n.localeCompare(b.json.n));",
         "return [$('Start').item];",

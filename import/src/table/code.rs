@@ -1,6 +1,6 @@
 //! Code nodes as JavaScript nodes: the user's code in a function, with n8n's names around it.
 
-use super::plain::is_plain;
+use super::plain::{is_plain, may_change};
 use super::statics;
 use crate::built::Translation;
 use crate::rewrite::mentioned;
@@ -37,7 +37,7 @@ const MISSING: &[&str] = &[
 ];
 
 /// Items are `{json}` inside, and values outside.
-const AROUND: &str = "const wrap = (value) => (Array.isArray(value) ? value : value == null ? [] : [value]).map((json) => ({ json }));
+const AROUND: &str = "const wrap = (value) => (Array.isArray(value) ? value : value == null ? [] : [value]).map((json) => ({ json: copyOf(json) }));
 const unwrap = (result) => {
   const one = (item) => (item && typeof item === \"object\" && \"json\" in item ? item.json : item);
   return Array.isArray(result) ? result.map(one) : result == null ? [] : one(result);
@@ -53,6 +53,22 @@ const node = (items) => ({
 });
 ";
 
+/// In n8n, what code changes in one item does not change in another one or in another node's, of which it may be a part here.
+const COPIES: &str = "const copyOf = (value) => {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (value === null || typeof value !== \"object\" || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const copy = { ...value };
+  for (const name of Object.keys(copy)) {
+    const own = copy[name];
+    if (typeof own === \"object\") copy[name] = copyOf(own);
+  }
+  return copy;
+};
+";
+/// For code that changes nothing.
+const SHARES: &str = "const copyOf = (value) => value;
+";
+
 /// What is no name that code can declare, and what the module around it has.
 const TAKEN: &[&str] = &[
     "arguments",
@@ -64,6 +80,7 @@ const TAKEN: &[&str] = &[
     "class",
     "const",
     "continue",
+    "copyOf",
     "debugger",
     "default",
     "delete",
@@ -226,9 +243,9 @@ fn is_exact(scene: &Scene<'_>, code: &str, called: &Called) -> bool {
     // What an item has besides its JSON.
     let others = ["binary", "pairedItem", "itemMatching"];
     count("$input") == reads
-        && reads_nodes(scene, code)
         && !others.iter().any(|other| code.contains(other))
         && is_plain(code, given)
+        && reads_nodes(scene, code)
 }
 
 /// Whether all nodes that code names are there, and asked for their items.
@@ -274,6 +291,7 @@ fn declared(code: &str) -> String {
 /// The code is a block within its function, so that it can declare `items` and whatever else it is given, as in n8n.
 fn module(code: &str, called: &Called, statics: Option<&str>) -> String {
     let names = declared(code);
+    let copy = if may_change(code) { COPIES } else { SHARES };
     let item = match called {
         Called::Once => "undefined",
         Called::Each => "items[0]",
@@ -289,11 +307,14 @@ fn module(code: &str, called: &Called, statics: Option<&str>) -> String {
         ),
     };
     format!(
-        "{AROUND}{around}{names}async function user(items, $input, $json, item, $, $node{more}) {{ {{\n{code}\n}} }}\n\n\
+        "{copy}{AROUND}{around}{names}async function user(items, $input, $json, item, $, $node{more}) {{ {{\n{code}\n}} }}\n\n\
         export default async ({{ input: value, params }}) => {{\n  \
         const items = wrap(value);\n  \
         const input = node(items);\n  \
-        const $ = (name) => node(wrap(params?.[name]));\n  \
+        const nodes = new Map();\n  \
+        const $ = (name) => {{\n    \
+        if (!nodes.has(name)) nodes.set(name, node(wrap(params?.[name])));\n    \
+        return nodes.get(name);\n  }};\n  \
         const $node = new Proxy({{}}, {{ get: (_, name) => $(name) }});\n  \
         return unwrap({call});\n}};\n"
     )

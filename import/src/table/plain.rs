@@ -1,8 +1,9 @@
 //! Code of which it is sure that it does the same here as in n8n: it reads its items, and otherwise only what JavaScript has
-//! everywhere and what it declares itself. Looks at names alone, and takes what it does not know for code that differs.
+//! everywhere and what it declares itself. Looks at names alone, and takes what it does not know for code that differs. And
+//! code that may change what it was given.
 
 use crate::scan::{Stretch, stretches};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Longer code is not looked at.
 const BYTES_MAX: usize = 64 << 10;
@@ -68,17 +69,40 @@ const BUILT_IN: &[&str] = &[
     "parseInt",
     "undefined",
 ];
-/// Properties of which that is not so.
+/// Properties of which that is not so. In a module, what can't be changed throws where n8n overlooks the change.
 const DEPENDENT: &[&str] = &[
     "__proto__",
     "callee",
     "caller",
+    "captureStackTrace",
     "constructor",
+    "defineProperties",
+    "defineProperty",
+    "freeze",
     "localeCompare",
+    "preventExtensions",
+    "seal",
     "stack",
     "toLocaleLowerCase",
     "toLocaleString",
     "toLocaleUpperCase",
+];
+
+/// Methods that change what they are called of, or what they are given.
+const CHANGING: &[&str] = &[
+    "assign",
+    "copyWithin",
+    "defineProperties",
+    "defineProperty",
+    "fill",
+    "pop",
+    "push",
+    "reverse",
+    "setPrototypeOf",
+    "shift",
+    "sort",
+    "splice",
+    "unshift",
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +140,38 @@ pub(super) fn is_plain(code: &str, given: &[&str]) -> bool {
     })
 }
 
+/// Whether code may change values that it was given: sets, deletes or counts up a property, or calls what changes its object.
+pub(super) fn may_change(code: &str) -> bool {
+    if code.len() > BYTES_MAX {
+        return true;
+    }
+    let tokens = tokens(code);
+    let is_sign = |at: Option<usize>, signs: &str| {
+        let token = at.and_then(|at| tokens.get(at));
+        matches!(token, Some(Token::Sign(sign)) if signs.contains(*sign))
+    };
+    // What ends here is a property, or may be one.
+    let ends_property = |at: Option<usize>| {
+        let is_name = matches!(at.and_then(|at| tokens.get(at)), Some(Token::Name(_)));
+        is_sign(at, "]") || (is_name && is_sign(at.and_then(|at| at.checked_sub(1)), "."))
+    };
+    tokens.iter().enumerate().any(|(at, token)| {
+        let before = at.checked_sub(1);
+        match token {
+            Token::Name(name) => *name == "delete" || CHANGING.contains(name),
+            Token::Sign('=') if !is_sign(Some(at + 1), "=>") && !is_sign(before, "=!<>") => {
+                // `+=`, `??=` and the like.
+                let operator = (0..at).rev().take_while(|at| is_sign(Some(*at), "+-*/%&|^?"));
+                ends_property(before.and_then(|before| before.checked_sub(operator.count())))
+            }
+            Token::Sign(sign @ ('+' | '-')) if tokens.get(at + 1) == Some(&Token::Sign(*sign)) => {
+                ends_property(before) || is_sign(Some(at + 3), ".[")
+            }
+            _ => false,
+        }
+    })
+}
+
 fn is_octal(digits: &str) -> bool {
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -150,6 +206,12 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
 /// Adds the names that the code declares, wherever it does; whether all declarations are understood.
 fn declare<'c>(tokens: &[Token<'c>], known: &mut HashSet<&'c str>) -> bool {
     let Some(pairs) = pairs(tokens) else { return false };
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for token in tokens {
+        if let Token::Name(name) = token {
+            *counts.entry(*name).or_default() += 1;
+        }
+    }
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1);
@@ -170,7 +232,11 @@ fn declare<'c>(tokens: &[Token<'c>], known: &mut HashSet<&'c str>) -> bool {
                 }
                 names_within(tokens, &pairs, at + 1 + usize::from(named.is_some()), known);
             }
-            Token::Name("catch") => names_within(tokens, &pairs, at + 1, known),
+            // What an engine says about an error is its own.
+            Token::Name("catch") if reads_caught(tokens, &pairs, at, &counts) => return false,
+            Token::Name("catch") if next == Some(&Token::Sign('(')) => {
+                names_within(tokens, &pairs, at + 1, known);
+            }
             Token::Sign('=') if next == Some(&Token::Sign('>')) => {
                 let before = at.checked_sub(1);
                 match before.and_then(|before| tokens.get(before)) {
@@ -210,15 +276,41 @@ fn pairs(tokens: &[Token<'_>]) -> Option<Vec<usize>> {
     open.is_empty().then_some(pairs)
 }
 
-/// Declares all names between two brackets that are no keys.
+/// Whether code reads an error that it catches, or hands a function to a promise that may do so.
+fn reads_caught(tokens: &[Token<'_>], pairs: &[usize], at: usize, counts: &HashMap<&str, usize>) -> bool {
+    let is_method = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Sign('.'));
+    let opening = at + 1;
+    let bound = match tokens.get(opening) {
+        Some(Token::Sign('(')) => pairs
+            .get(opening)
+            .and_then(|closing| tokens.get(opening..*closing)),
+        _ => None,
+    };
+    let is_read = |token: &Token<'_>| match token {
+        Token::Name(name) => counts.get(*name).is_some_and(|count| *count > 1),
+        _ => false,
+    };
+    is_method || bound.unwrap_or_default().iter().any(is_read)
+}
+
+/// Declares all names between two brackets that are no keys and not part of what a name is by default.
 fn names_within<'c>(tokens: &[Token<'c>], pairs: &[usize], opening: usize, known: &mut HashSet<&'c str>) {
     let closing = pairs.get(opening).copied().unwrap_or(opening);
-    for at in opening..closing {
-        if let Some(Token::Name(name)) = tokens.get(at)
-            && tokens.get(at + 1) != Some(&Token::Sign(':'))
-        {
-            known.insert(*name);
+    let mut at = opening;
+    let mut is_default = false;
+    while at < closing {
+        match tokens.get(at) {
+            Some(Token::Sign('=')) => is_default = true,
+            Some(Token::Sign(',' | '}' | ']')) => is_default = false,
+            Some(Token::Sign('(' | '[' | '{')) if is_default => {
+                at = pairs.get(at).copied().unwrap_or(at).max(at)
+            }
+            Some(Token::Name(name)) if !is_default && tokens.get(at + 1) != Some(&Token::Sign(':')) => {
+                known.insert(*name);
+            }
+            _ => {}
         }
+        at += 1;
     }
 }
 

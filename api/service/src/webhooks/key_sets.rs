@@ -4,10 +4,12 @@
 use super::jwt;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::UserId;
 use heddle_model::signature::Jwt;
-use heddle_runtime::{EgressPolicy, GuardedHttp};
+use heddle_runtime::{EgressPolicy, GuardedHttp, names_for};
 use http::HeaderMap;
-use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse};
+pub use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
 use reqwest::Url;
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
@@ -93,16 +95,22 @@ impl KeySets {
         }
     }
 
-    /// The keys of which one has signed the token in a request, where the webhook says at which address they are. For what can't be
-    /// right, nobody is asked.
-    pub async fn of(&self, jwt: &Jwt, headers: &HeaderMap) -> Result<Option<Arc<JwkSet>>, ServiceError> {
+    /// The keys of which one has signed the token in a request, where the webhook, which is this owner's, says at which address they
+    /// are. For what can't be right, nobody is asked.
+    pub async fn of(
+        &self,
+        owner: UserId,
+        jwt: &Jwt,
+        headers: &HeaderMap,
+    ) -> Result<Option<Arc<JwkSet>>, ServiceError> {
         let Some(address) = &jwt.keys_url else {
             return Ok(None);
         };
         let Ok(id) = jwt::key_id(jwt, headers) else {
             return Ok(None);
         };
-        let found = self.get(address, id.as_deref()).await;
+        // Whoever made the webhook chose the name that is looked up.
+        let found = names_for(Some(owner.as_u128()), self.get(address, id.as_deref())).await;
         found.map(Some).map_err(|problem| {
             let message = format!("The sender's token can't be checked: {problem}.");
             Code::Unavailable.with(message).retry_after_s(REST.as_secs())

@@ -2,6 +2,7 @@
 //! one owner, nobody waits.
 
 use heddle_model::clock::Timestamp;
+use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
 use heddle_store::per_user::PerUser;
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +13,10 @@ use tokio::sync::OwnedSemaphorePermit;
 const PER_OWNER_MAX: usize = 8;
 /// For how long somebody else is expected to go on.
 const EXPECTED: Duration = Duration::from_secs(1);
+/// For a turn: longer than that, senders don't wait for an answer, and what stands here is kept in memory.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// When to send again what had no turn.
+const RETRY_AFTER_S: u64 = 5;
 
 /// Who has come.
 #[derive(Debug)]
@@ -32,11 +37,11 @@ impl Seen {
     fn notes(&mut self, owner: UserId, now: Timestamp) -> bool {
         let last = self.last.replace(owner);
         if last.is_some_and(|last| last != owner) {
-            self.changed_at = Some(now);
+            self.changed_at = self.changed_at.max(Some(now));
         }
-        let ago = |then: Timestamp| u64::try_from(now.millis().saturating_sub(then.millis())).ok();
-        let ago = self.changed_at.and_then(ago);
-        ago.is_some_and(|ago| u128::from(ago) < EXPECTED.as_millis())
+        // One whose body came slowly arrived before that.
+        let is_recent = |then: Timestamp| then.plus(EXPECTED) > now;
+        self.changed_at.is_some_and(is_recent)
     }
 }
 
@@ -51,16 +56,30 @@ impl Default for Turns {
 
 impl Turns {
     /// Waits for a webhook's turn, which lasts until what is given is dropped; `None` if there is nobody to give way to.
-    pub async fn take(&self, owner: UserId, now: Timestamp) -> Option<OwnedSemaphorePermit> {
+    pub async fn take(
+        &self,
+        owner: UserId,
+        now: Timestamp,
+    ) -> Result<Option<OwnedSemaphorePermit>, ServiceError> {
         let has_company = self
             .seen
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .notes(owner, now);
-        match has_company {
+        if !has_company {
+            return Ok(None);
+        }
+        let turns = self.of_owners.of(owner);
+        if let Ok(turn) = turns.clone().try_acquire_owned() {
+            return Ok(Some(turn));
+        }
+        // Boxed: the future of each request would have to carry it.
+        match Box::pin(tokio::time::timeout(WAIT_MAX, turns.acquire_owned())).await {
             // Never closed.
-            true => self.of_owners.of(owner).acquire_owned().await.ok(),
-            false => None,
+            Ok(turn) => Ok(turn.ok()),
+            Err(_) => Err(Code::Unavailable
+                .with("Too many webhooks of this one's owner are waiting: try again shortly.")
+                .retry_after_s(RETRY_AFTER_S)),
         }
     }
 }
@@ -70,22 +89,26 @@ mod tests {
     use super::*;
     use futures_util::FutureExt;
 
-    #[test]
-    fn an_owner_waits_for_their_own_only_and_only_beside_others() {
+    #[tokio::test]
+    async fn an_owner_waits_for_their_own_only_and_only_beside_others() {
         let (turns, ann, bob) = (Turns::default(), UserId::new(), UserId::new());
         let at = Timestamp::from_millis;
+        // Without waiting, if there is one.
+        let take = |owner, now| turns.take(owner, at(now)).now_or_never().map(Result::unwrap);
         for _ in 0..100 {
-            assert!(turns.take(ann, at(0)).now_or_never().unwrap().is_none());
+            assert!(take(ann, 0).unwrap().is_none());
         }
-        assert!(turns.take(bob, at(1)).now_or_never().unwrap().is_some());
+        assert!(take(bob, 1).unwrap().is_some());
         let mut held: Vec<_> = (0..PER_OWNER_MAX)
-            .map(|_| turns.take(ann, at(2)).now_or_never().unwrap().unwrap())
+            .map(|_| take(ann, 2).unwrap().unwrap())
             .collect();
-        assert!(turns.take(ann, at(3)).now_or_never().is_none());
-        assert!(turns.take(bob, at(4)).now_or_never().unwrap().is_some());
+        assert!(take(ann, 3).is_none());
+        assert!(take(bob, 4).unwrap().is_some());
+        // Its body came slowly.
+        assert!(take(ann, -1_000).is_none());
         held.pop();
-        assert!(turns.take(ann, at(5)).now_or_never().unwrap().is_some());
+        assert!(take(ann, 5).unwrap().is_some());
         // Bob has not come for a second.
-        assert!(turns.take(ann, at(1_005)).now_or_never().unwrap().is_none());
+        assert!(take(ann, 1_100).unwrap().is_none());
     }
 }

@@ -11,13 +11,14 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use heddle_catalogue::Start;
 use heddle_execution::ActiveDeployment;
-use heddle_model::Code;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::PatternId;
+use heddle_model::ids::{PatternId, UserId};
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::{Accepted, BodyKind, Webhook};
+use heddle_model::{Code, ServiceError};
 use heddle_service::webhooks::Endpoint;
 use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::patterns;
 use std::sync::Arc;
 
 /// An endpoint that takes the request, and what is deployed behind it.
@@ -41,6 +42,17 @@ impl Admitted {
     /// What the node says: the deployed one, or else that of the newest version.
     pub fn webhook(&self) -> &Webhook {
         self.deployed().unwrap_or(&self.endpoint.webhook)
+    }
+
+    /// Who owns what is deployed, or else the pattern.
+    pub async fn owner(&self, app: &App) -> Result<UserId, ApiError> {
+        if let Some(deployment) = &self.deployment {
+            return Ok(deployment.owner);
+        }
+        let mut reader = app.store.reader().await?;
+        let row = patterns::for_system(&mut reader.db(), self.endpoint.slot.pattern).await?;
+        let row = row.ok_or_else(|| ServiceError::from(Code::NotFound))?;
+        Ok(row.owner_id)
     }
 
     /// Whether whoever sends the form may be asked for more.

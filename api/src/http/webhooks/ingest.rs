@@ -29,6 +29,7 @@ use heddle_model::status::{TriggeredBy, WebhookStatus};
 use heddle_model::webhook::WhenPaused;
 use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
+use heddle_service::webhooks::key_sets::JwkSet;
 use heddle_service::webhooks::{body, jwt};
 use heddle_store::{StoreError, endpoints};
 use secrecy::ExposeSecret;
@@ -38,7 +39,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// What senders to a suspended workspace are told.
@@ -184,20 +185,32 @@ pub async fn deliver(
     arrival.content_length = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let endpoint = admitted.endpoint.clone();
     let pattern = Some(endpoint.slot.pattern);
+    let keys = match published_keys(&app, &admitted, &parts).await {
+        Ok(keys) => keys,
+        Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
+    };
     let turn = match &admitted.deployment {
         Some(deployment) => app.webhooks.turns.take(deployment.owner, arrival.at).await,
-        None => None,
+        None => Ok(None),
+    };
+    let turn = match turn {
+        Ok(turn) => turn,
+        Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::RateLimited, error.into()).await,
     };
     let event = match body.len() {
-        0..=whole::SMALL_BYTES_MAX => event_of(&app, (&admitted, arrival.at), &parts, &body).await,
+        0..=whole::SMALL_BYTES_MAX => {
+            event_of(&app, (&admitted, arrival.at), &parts, (&body, keys.as_deref())).await
+        }
         _ => {
             let (app, at, body) = (app.clone(), arrival.at, body.clone());
             let (admitted, parts) = (admitted.clone(), parts.clone());
-            let work = move || async move { event_of(&app, (&admitted, at), &parts, &body).await };
+            let work = move || async move {
+                event_of(&app, (&admitted, at), &parts, (&body, keys.as_deref())).await
+            };
             Box::pin(whole::beside(work)).await
         }
     };
-    let event = match event {
+    let (key, event) = match event {
         Ok(event) => event,
         Err(error) if error.code() == Code::RateLimited => {
             return refuse_limited(&app, arrival, pattern, error, &parts).await;
@@ -212,10 +225,8 @@ pub async fn deliver(
         app.webhooks.journal.add(Entry { log, tap: None }).await;
         return response;
     }
-    let headers = parts.headers;
-    let key = idempotency_key(&admitted.webhook().authentication, &headers, &body);
     drop(body);
-    accepted_as(app, arrival, admitted, &headers, (key, event, None), turn).await
+    accepted_as(app, arrival, admitted, &parts.headers, (key, event, None), turn).await
 }
 
 /// Makes the run of a request whose files are stored.
@@ -307,15 +318,15 @@ pub(super) async fn accepted_as(
     response
 }
 
-/// Checks who sends and how much, then the body, and gives the event.
+/// Checks who sends and how much, then the body, and gives the event with its idempotency key.
 async fn event_of(
     app: &App,
     (admitted, at): (&Admitted, Timestamp),
     parts: &Parts,
-    body: &Bytes,
-) -> Result<Box<RawValue>, ApiError> {
+    (body, keys): (&Bytes, Option<&JwkSet>),
+) -> Result<(Option<String>, Box<RawValue>), ApiError> {
     let webhook = admitted.webhook();
-    let claims = authenticate(app, admitted, parts, body).await?;
+    let claims = authenticate(app, admitted, parts, (body, keys))?;
     limit(app, admitted, at)?;
     let (value, raw_body) = match admitted.body {
         Some(kind) => {
@@ -336,7 +347,11 @@ async fn event_of(
         raw_body,
         claims,
     };
-    event_with(admitted, parts, &value, added)
+    let event = event_with(admitted, parts, &value, added)?;
+    Ok((
+        idempotency_key(&webhook.authentication, &parts.headers, body),
+        event,
+    ))
 }
 
 /// What stands in the path for each of its names.
@@ -364,23 +379,45 @@ pub(super) fn event_with(
     event::of_request(&received, added).map_err(ApiError::internal)
 }
 
-/// Whether the sender is who they must be; the claims of their token, if they have one.
-pub(super) async fn authenticate(
+/// The keys for the sender's token, where the webhook says that its issuer publishes them. Before anything is taken that others wait
+/// for: an issuer may take long to answer.
+pub(super) async fn published_keys(
     app: &App,
     admitted: &Admitted,
     parts: &Parts,
-    body: &[u8],
+) -> Result<Option<Arc<JwkSet>>, ApiError> {
+    match admitted.webhook().authentication.scheme {
+        // Boxed: the future of each request would have to carry it.
+        Scheme::Jwt => Box::pin(keys_of_issuer(app, admitted, parts)).await,
+        _ => Ok(None),
+    }
+}
+
+async fn keys_of_issuer(
+    app: &App,
+    admitted: &Admitted,
+    parts: &Parts,
+) -> Result<Option<Arc<JwkSet>>, ApiError> {
+    let jwt = &admitted.webhook().authentication.jwt;
+    if jwt.keys_url.is_none() {
+        return Ok(None);
+    }
+    let owner = admitted.owner(app).await?;
+    Ok(app.webhooks.key_sets.of(owner, jwt, &parts.headers).await?)
+}
+
+/// Whether the sender is who they must be; the claims of their token, if they have one. `keys` are [`published_keys`].
+pub(super) fn authenticate(
+    app: &App,
+    admitted: &Admitted,
+    parts: &Parts,
+    (body, keys): (&[u8], Option<&JwkSet>),
 ) -> Result<Option<Box<RawValue>>, ApiError> {
     let authentication = &admitted.webhook().authentication;
     let secret = admitted.endpoint.secret.expose_secret();
     let now = app.clock.now();
     let verified = match authentication.scheme {
-        Scheme::Jwt => {
-            let wanted = &authentication.jwt;
-            // Boxed: the future of each request would have to carry it.
-            let published = Box::pin(app.webhooks.key_sets.of(wanted, &parts.headers)).await?;
-            jwt::claims(wanted, secret, published.as_deref(), &parts.headers, now).map(Some)
-        }
+        Scheme::Jwt => jwt::claims(&authentication.jwt, secret, keys, &parts.headers, now).map(Some),
         _ => {
             let incoming = Incoming {
                 headers: &parts.headers,

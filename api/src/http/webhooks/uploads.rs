@@ -4,7 +4,7 @@
 use super::admission::{Admitted, limit};
 use super::arrival::Arrival;
 use super::content::{content_type, unreadable};
-use super::ingest::{self, Uploaded, authenticate, refuse};
+use super::ingest::{self, Uploaded, authenticate, published_keys, refuse};
 use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::extract::unread;
@@ -66,9 +66,15 @@ pub(super) async fn stored(
     let (claims, body) = match is_signed {
         true => {
             let body = admitted.read(app, body).await?;
-            (authenticate(app, admitted, parts, &body).await?, Body::from(body))
+            (
+                authenticate(app, admitted, parts, (&body, None))?,
+                Body::from(body),
+            )
         }
-        false => (authenticate(app, admitted, parts, &[]).await?, body),
+        false => {
+            let keys = published_keys(app, admitted, parts).await?;
+            (authenticate(app, admitted, parts, (&[], keys.as_deref()))?, body)
+        }
     };
     limit(app, admitted, arrival.at)?;
     if let Some(flow) = parts.extensions.get::<Flow>() {

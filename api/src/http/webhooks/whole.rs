@@ -6,13 +6,19 @@ use axum::body::{Body, Bytes, HttpBody};
 use heddle_execution::blocking::blocking;
 use heddle_model::Code;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 /// Time limit for receiving a body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// To hash and to read more than this takes milliseconds.
 pub const SMALL_BYTES_MAX: usize = 256 << 10;
+/// For those that are looked at: more at a time would only take the processors from each other, and from all else.
+static PLACES: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 /// Reads a body, limited in size and time.
 pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
@@ -35,6 +41,8 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, ApiError>> + 'static,
 {
+    // Never closed.
+    let _place = PLACES.acquire().await;
     let runtime = Handle::current();
     blocking(move || runtime.block_on(work())).await?
 }
