@@ -134,12 +134,7 @@ struct Found {
 }
 
 fn in_text(text: &str, names: Option<&HashSet<&str>>) -> Vec<Found> {
-    let pieces = split(text).unwrap_or_default();
-    let found = pieces.into_iter().filter_map(|piece| {
-        let Piece::Expression(range) = piece else {
-            return None;
-        };
-        let source = text.get(range.clone())?;
+    let found = expressions(text).filter_map(|(range, source)| {
         Some(Found {
             range,
             original: source.trim().to_owned(),
@@ -147,6 +142,15 @@ fn in_text(text: &str, names: Option<&HashSet<&str>>) -> Vec<Found> {
         })
     });
     found.collect()
+}
+
+/// The expressions of a text, and where they stand in it.
+fn expressions(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    let pieces = split(text).unwrap_or_default();
+    pieces.into_iter().filter_map(move |piece| match piece {
+        Piece::Expression(range) => text.get(range.clone()).map(|source| (range, source)),
+        Piece::Literal(_) => None,
+    })
 }
 
 fn without(text: &str, found: &[Found]) -> String {
@@ -175,14 +179,8 @@ impl Originals {
     pub(crate) fn of(workflow: &Workflow) -> Originals {
         let values = workflow.nodes.iter().flat_map(|node| node.parameters.values());
         let texts = values.flat_map(|value| texts(value).found).map(|(text, _)| text);
-        let sources = texts.flat_map(|text| {
-            let pieces = split(text).unwrap_or_default();
-            pieces.into_iter().filter_map(move |piece| match piece {
-                Piece::Expression(range) => text.get(range).map(|source| source.trim().to_owned()),
-                Piece::Literal(_) => None,
-            })
-        });
-        Originals(sources.collect())
+        let sources = texts.flat_map(expressions);
+        Originals(sources.map(|(_, source)| source.trim().to_owned()).collect())
     }
 
     /// Whether n8n has this expression, of which the compiler says that it is no JavaScript, and sees it in the same way.

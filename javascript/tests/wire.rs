@@ -10,7 +10,7 @@ use heddle_javascript::protocol::{SourceKind, Status};
 use heddle_javascript::wire::{Reader, Text, TimeKind, Token, Writer};
 use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
-use support::{Guest, written};
+use support::{Guest, write_but_objects, written};
 
 /// A value as the test keeps it.
 #[derive(Clone, Debug)]
@@ -204,18 +204,9 @@ fn what_only_the_engine_is_told() {
 /// JSON as a message in which objects with keys that came before are like the first of them.
 fn written_by_kinds(value: &Value) -> Vec<u8> {
     fn write<'a>(value: &'a Value, writer: &mut Writer, kinds: &mut Vec<(Vec<&'a String>, u32)>) {
-        let Value::Object(properties) = value else {
-            return match value {
-                Value::Null => writer.null(),
-                Value::Bool(value) => writer.bool(*value),
-                Value::Number(number) => writer.number(number.as_f64().unwrap()),
-                Value::String(text) => writer.text(Text::Utf8(text)),
-                Value::Array(items) => {
-                    writer.array(items.len() as u32);
-                    items.iter().for_each(|item| write(item, writer, kinds));
-                }
-                Value::Object(_) => {}
-            };
+        let elements = |item: &'a Value, writer: &mut Writer| write(item, writer, kinds);
+        let Some(properties) = write_but_objects(value, writer, elements) else {
+            return;
         };
         let keys: Vec<&String> = properties.keys().collect();
         if let Some((_, number)) = kinds.iter().find(|(known, _)| *known == keys) {

@@ -12,7 +12,7 @@ mod resolve;
 mod tcp;
 mod tls;
 
-pub use client::{GuardError, GuardedHttp};
+pub use client::{GuardError, GuardedHttp, body_within};
 pub use lookups::{names_as_here, names_for};
 pub(crate) use meter::{Meter, Metered};
 pub(crate) use relay::relay;
@@ -70,7 +70,7 @@ impl EgressPolicy {
     }
 
     /// Whether the allow list itself has an entry for this host, which is at `address` if that is known.
-    pub fn lists(&self, host: &str, port: Option<u16>, address: Option<IpAddr>) -> bool {
+    fn lists(&self, host: &str, port: Option<u16>, address: Option<IpAddr>) -> bool {
         let address = address.map(|address| address.to_canonical());
         address.is_some_and(|address| self.networks.iter().any(|network| network.contains(&address)))
             || port.is_some_and(|port| {

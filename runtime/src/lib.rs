@@ -52,7 +52,7 @@ pub use effects::{
     Call, CallContext, Calls, EffectFuture, EffectResult, Letter, Mailer, MailerError, OnWait, Park,
     Progress, TRACE_TARGET, result_from_json, result_to_json,
 };
-pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp, names_as_here, names_for};
+pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp, body_within, names_as_here, names_for};
 pub use executors::{Company, Interrupted};
 pub use fetch::{Fetch, Fetched};
 pub use heddle_processes::WorkerProgram;

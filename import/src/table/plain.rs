@@ -125,13 +125,12 @@ pub(super) fn is_plain(code: &str, given: &[&str]) -> bool {
     if !declare(&tokens, &mut known) {
         return false;
     }
-    let sign = |at: Option<usize>, sign: char| at.and_then(|at| tokens.get(at)) == Some(&Token::Sign(sign));
+    let sign = |at, signs| is_sign(&tokens, at, signs);
     tokens.iter().enumerate().all(|(at, token)| match token {
         Token::Name(name) => {
             let before = at.checked_sub(1);
-            let is_spread = sign(at.checked_sub(2), '.') && sign(before, '.');
-            let is_property = sign(before, '.') && !is_spread;
-            let is_key = sign(Some(at + 1), ':') && (sign(before, '{') || sign(before, ','));
+            let is_property = sign(before, ".") && !sign(at.checked_sub(2), ".");
+            let is_key = sign(Some(at + 1), ":") && sign(before, "{,");
             !DEPENDENT.contains(name) && (is_property || is_key || known.contains(name))
         }
         // Numbers of eight digits, and those without an end.
@@ -146,10 +145,7 @@ pub(super) fn may_change(code: &str) -> bool {
         return true;
     }
     let tokens = tokens(code);
-    let is_sign = |at: Option<usize>, signs: &str| {
-        let token = at.and_then(|at| tokens.get(at));
-        matches!(token, Some(Token::Sign(sign)) if signs.contains(*sign))
-    };
+    let is_sign = |at, signs| is_sign(&tokens, at, signs);
     // What ends here is a property, or may be one.
     let ends_property = |at: Option<usize>| {
         let is_name = matches!(at.and_then(|at| tokens.get(at)), Some(Token::Name(_)));
@@ -170,6 +166,12 @@ pub(super) fn may_change(code: &str) -> bool {
             _ => false,
         }
     })
+}
+
+/// Whether one of these signs stands there.
+fn is_sign(tokens: &[Token<'_>], at: Option<usize>, signs: &str) -> bool {
+    let token = at.and_then(|at| tokens.get(at));
+    matches!(token, Some(Token::Sign(sign)) if signs.contains(*sign))
 }
 
 fn is_octal(digits: &str) -> bool {
@@ -278,7 +280,7 @@ fn pairs(tokens: &[Token<'_>]) -> Option<Vec<usize>> {
 
 /// Whether code reads an error that it catches, or hands a function to a promise that may do so.
 fn reads_caught(tokens: &[Token<'_>], pairs: &[usize], at: usize, counts: &HashMap<&str, usize>) -> bool {
-    let is_method = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Sign('.'));
+    let is_method = is_sign(tokens, at.checked_sub(1), ".");
     let opening = at + 1;
     let bound = match tokens.get(opening) {
         Some(Token::Sign('(')) => pairs

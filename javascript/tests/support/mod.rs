@@ -221,27 +221,38 @@ pub fn body(body: &str) -> Value {
     .unwrap_or_else(|failure| panic!("{body}: {failure}"))
 }
 
+/// Writes what is no object, and the elements of a list as told; the properties of an object.
+pub fn write_but_objects<'a>(
+    value: &'a Value,
+    writer: &mut Writer,
+    mut write: impl FnMut(&'a Value, &mut Writer),
+) -> Option<&'a Map<String, Value>> {
+    match value {
+        Value::Null => writer.null(),
+        Value::Bool(value) => writer.bool(*value),
+        Value::Number(number) => writer.number(number.as_f64().unwrap()),
+        Value::String(text) => writer.text(Text::Utf8(text)),
+        Value::Array(items) => {
+            writer.array(items.len() as u32);
+            items.iter().for_each(|item| write(item, writer));
+        }
+        Value::Object(properties) => return Some(properties),
+    }
+    None
+}
+
 /// JSON as a message.
 pub fn written(value: &Value) -> Vec<u8> {
     fn write(value: &Value, writer: &mut Writer) {
-        match value {
-            Value::Null => writer.null(),
-            Value::Bool(value) => writer.bool(*value),
-            Value::Number(number) => writer.number(number.as_f64().unwrap()),
-            Value::String(text) => writer.text(Text::Utf8(text)),
-            Value::Array(items) => {
-                writer.array(items.len() as u32);
-                items.iter().for_each(|item| write(item, writer));
-            }
-            Value::Object(properties) => {
-                writer.object();
-                for (name, item) in properties {
-                    writer.key(Text::Utf8(name));
-                    write(item, writer);
-                }
-                writer.end();
-            }
+        let Some(properties) = write_but_objects(value, writer, write) else {
+            return;
+        };
+        writer.object();
+        for (name, item) in properties {
+            writer.key(Text::Utf8(name));
+            write(item, writer);
         }
+        writer.end();
     }
     let mut writer = Writer::default();
     write(value, &mut writer);

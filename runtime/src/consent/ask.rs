@@ -1,12 +1,11 @@
 //! One request to a provider and its answer, within a time and a size.
 
 use super::error::ConsentError;
-use crate::egress::{EgressPolicy, GuardedHttp};
+use crate::egress::{EgressPolicy, GuardedHttp, body_within};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// Characters of what a provider says that people are shown.
@@ -74,14 +73,12 @@ pub(super) fn place(url: &Url) -> String {
 #[derive(Clone)]
 pub struct ConsentHttp {
     http: GuardedHttp,
-    policy: EgressPolicy,
 }
 
 impl ConsentHttp {
     pub fn new(policy: &EgressPolicy) -> Self {
         ConsentHttp {
             http: GuardedHttp::new(policy),
-            policy: policy.clone(),
         }
     }
 
@@ -126,23 +123,16 @@ impl ConsentHttp {
         };
         // The URL of an error may hold a token.
         let failed = |error: reqwest::Error| unavailable(chain(&error.without_url()));
-        let mut response = request.send().await.map_err(failed)?;
+        let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(unavailable("its answer is larger than 256 KiB".to_owned()));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = body_within(response, ANSWER_BYTES_MAX).await.map_err(failed)?;
+        let body = body.ok_or_else(|| unavailable("its answer is larger than 256 KiB".to_owned()))?;
         Ok(Answer { status, body })
     }
 
     /// Secrets travel encrypted, except to hosts that the operator lists.
     fn check_scheme(&self, url: &Url) -> Result<(), ConsentError> {
-        let host = url.host_str().unwrap_or_default();
-        let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-        if url.scheme() == "https" || self.policy.lists(host, url.port_or_known_default(), address) {
+        if self.http.may_trust(url) {
             return Ok(());
         }
         let place = place(url);

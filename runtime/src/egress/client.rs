@@ -3,7 +3,7 @@
 
 use super::EgressPolicy;
 use super::resolve::GuardedResolver;
-use reqwest::{Client, Url};
+use reqwest::{Client, Response, Url};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -85,6 +85,33 @@ impl GuardedHttp {
             .map_err(GuardError::Client)?;
         Ok(slot.get_or_init(|| client).clone())
     }
+
+    /// Whether what is confidential may travel to `url`: it is encrypted, or the operator lists its host.
+    pub fn may_trust(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        let policy = &self.0.policy;
+        url.scheme() == "https" || policy.lists(host, url.port_or_known_default(), literal(host))
+    }
+}
+
+/// The body of a response, or `None` if it is longer than that: no more of it is read then.
+pub async fn body_within(
+    mut response: Response,
+    bytes_max: usize,
+) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await? {
+        if body.len() + piece.len() > bytes_max {
+            return Ok(None);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(Some(body))
+}
+
+/// The address that a URL's host is, if it is one. The URL's parser has turned every spelling (0x7f.1, 2130706433) into this one.
+fn literal(host: &str) -> Option<IpAddr> {
+    host.trim_matches(['[', ']']).parse().ok()
 }
 
 /// Refuses what is neither HTTP nor, for hosts that are addresses, permitted; gives the port.
@@ -95,12 +122,7 @@ fn check_url(url: &Url, policy: &EgressPolicy) -> Result<u16, GuardError> {
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
         return Err(GuardError::NoHost(url.to_string()));
     };
-    // The URL's parser has turned every spelling of an address (0x7f.1, 2130706433) into this one.
-    let literal = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    if let Ok(address) = literal
+    if let Some(address) = literal(host)
         && !policy.permits(host, Some(port), address)
     {
         return Err(GuardError::Denied {

@@ -6,7 +6,7 @@ use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
 use heddle_model::signature::Jwt;
-use heddle_runtime::{EgressPolicy, GuardedHttp, names_for};
+use heddle_runtime::{EgressPolicy, GuardedHttp, body_within, names_for};
 use http::HeaderMap;
 pub use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
@@ -15,7 +15,6 @@ use reqwest::header::ACCEPT;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +35,6 @@ const REST: Duration = Duration::from_secs(30);
 /// What issuers publish.
 pub struct KeySets {
     http: GuardedHttp,
-    policy: EgressPolicy,
     clock: Clock,
     published: Mutex<HashMap<String, Arc<Published>>>,
 }
@@ -89,7 +87,6 @@ impl KeySets {
     pub(super) fn new(policy: &EgressPolicy, clock: Clock) -> Self {
         KeySets {
             http: GuardedHttp::new(policy),
-            policy: policy.clone(),
             clock,
             published: Mutex::default(),
         }
@@ -164,27 +161,21 @@ impl KeySets {
     }
 
     async fn exchange(&self, url: Url) -> Result<Vec<u8>, String> {
-        let host = url.host_str().unwrap_or_default();
-        let ip: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-        if url.scheme() != "https" && !self.policy.lists(host, url.port_or_known_default(), ip) {
+        if !self.http.may_trust(&url) {
             return Err("is not encrypted: use https".to_owned());
         }
         let failed = || "can't be reached".to_owned();
         let client = self.http.client(&url).map_err(|_| failed())?;
         let request = client.get(url).header(ACCEPT, "application/json");
-        let mut response = request.send().await.map_err(|_| failed())?;
+        let response = request.send().await.map_err(|_| failed())?;
         let status = response.status();
         if !status.is_success() {
             return Err(format!("answered {}", status.as_u16()));
         }
-        let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(|_| failed())? {
-            if body.len() + piece.len() > ANSWER_BYTES_MAX {
-                return Err(format!("sent more than {} KiB", ANSWER_BYTES_MAX >> 10));
-            }
-            body.extend_from_slice(&piece);
-        }
-        Ok(body)
+        let body = body_within(response, ANSWER_BYTES_MAX)
+            .await
+            .map_err(|_| failed())?;
+        body.ok_or_else(|| format!("sent more than {} KiB", ANSWER_BYTES_MAX >> 10))
     }
 }
 

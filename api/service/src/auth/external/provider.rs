@@ -9,14 +9,13 @@ use anyhow::Context;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_model::clock::Timestamp;
-use heddle_runtime::{EgressPolicy, GuardedHttp};
+use heddle_runtime::{EgressPolicy, GuardedHttp, body_within};
 use jsonwebtoken::jwk::JwkSet;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -47,7 +46,6 @@ pub(super) struct Tokens {
 
 pub(super) struct Provider {
     pub settings: ExternalLogin,
-    egress: EgressPolicy,
     http: GuardedHttp,
     discovered: Mutex<Option<(Timestamp, Arc<Endpoints>)>>,
     keys: Mutex<Option<(Timestamp, Arc<Keys>)>>,
@@ -66,7 +64,6 @@ impl Provider {
         Provider {
             settings,
             http: GuardedHttp::new(egress),
-            egress: egress.clone(),
             discovered: Mutex::default(),
             keys: Mutex::default(),
         }
@@ -304,23 +301,16 @@ impl Provider {
         }
         let failed =
             |error: reqwest::Error| LoginError::Unavailable(anyhow::Error::new(error).context(place.clone()));
-        let mut response = request.send().await.map_err(failed)?;
+        let response = request.send().await.map_err(failed)?;
         let status = response.status();
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(LoginError::unavailable(format!("{place} sent more than 1 MiB")));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = body_within(response, ANSWER_BYTES_MAX).await.map_err(failed)?;
+        let body = body.ok_or_else(|| LoginError::unavailable(format!("{place} sent more than 1 MiB")))?;
         Ok((status, body))
     }
 
     /// Secrets and identities travel encrypted, except to hosts that the operator lists.
     fn check_scheme(&self, url: &Url) -> Result<(), LoginError> {
-        let host = url.host_str().unwrap_or_default();
-        let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-        if url.scheme() == "https" || self.egress.lists(host, url.port_or_known_default(), address) {
+        if self.http.may_trust(url) {
             return Ok(());
         }
         Err(LoginError::unavailable(format!(
