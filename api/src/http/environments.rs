@@ -149,11 +149,12 @@ async fn delete_environment(
     let manager = scope.manager()?;
     let deleted = app.store.write(move |db| {
         Box::pin(async move {
-            // From here on nothing is deployed to it. Before the workspace, as whoever deploys has it, or both would wait.
+            // The workspace first, as whoever deploys holds both in this order: in another one, both would wait for ever.
+            workspaces::lock(db, &scope).await?;
+            // From here on nothing is deployed to it.
             if !workspaces::hold_environment(db, &scope, id, Hold::ToDelete).await? {
                 return Err(no_environment());
             }
-            workspaces::lock(db, &scope).await?;
             if workspaces::environments(db, &scope).await?.len() < 2 {
                 return Err(Code::Conflict.with("A workspace must have at least one environment."));
             }

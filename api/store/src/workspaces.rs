@@ -205,10 +205,11 @@ pub async fn lock_owners(db: &mut Db<'_>, scope: &Scope) -> Result<i64, StoreErr
     Ok(owners)
 }
 
-/// Locks the scope's workspace until the transaction ends; SQLite needs no lock, because it has a single writer.
+/// Locks the scope's workspace until the transaction ends; SQLite needs no lock, because it has a single writer. Rows that
+/// refer to the workspace may be added meanwhile.
 pub async fn lock(db: &mut Db<'_>, scope: &Scope) -> Result<(), StoreError> {
     if db.is_postgres() {
-        let lock = sql("select id from workspaces where id = ? for update").bind(scope.workspace());
+        let lock = sql("select id from workspaces where id = ? for no key update").bind(scope.workspace());
         let _: Option<(String,)> = db.optional(lock).await?;
     }
     Ok(())
