@@ -8,6 +8,7 @@ cd "$(dirname "$0")"
 
 [ node_modules/.package-lock.json -nt package-lock.json ] || PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund
 npm run types
-npm run check
+# Unless it was done just before, as in CI.
+[ "${CONSOLE_CHECKED:-}" = 1 ] || npm run check
 npm run build
 node tools/pack.js "${HEDDLE_ARTIFACT_OUT:-artifact}"

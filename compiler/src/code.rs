@@ -12,8 +12,6 @@ use std::ops::Range;
 
 /// A module's source may have so many bytes.
 const SOURCE_BYTES_MAX: usize = 64 << 10;
-/// Methods whose results depend on a language or a time zone.
-const LOCALIZED: &[&str] = &[".toLocaleString", ".toLocaleDateString", ".toLocaleTimeString"];
 /// As for expressions, see `expression::parse`.
 const STACK_PER_LEVEL_BYTES: usize = 6 * 1024;
 const STACK_LEAST_BYTES: usize = 256 * 1024;
@@ -109,30 +107,12 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
             _ => {}
         }
     }
-    found.extend(without_languages(source));
     if !has_default {
         let help = "write `export default ({input}) => …`".to_owned();
         let message = "the module has no default export";
         found.push(Diagnostic::error("no-default-export", message).with_help(help));
     }
     found
-}
-
-/// What would give another result than elsewhere, without a word: the engine knows no languages and no time zones.
-fn without_languages(source: &str) -> Option<Diagnostic> {
-    let is_called = |name: &&&str| {
-        source.match_indices(**name).any(|(at, name)| {
-            let after = source.get(at + name.len()..).unwrap_or_default();
-            after.trim_start().starts_with('(')
-        })
-    };
-    let name = LOCALIZED.iter().find(is_called)?;
-    let message = format!(
-        "`{}` knows no languages and no time zones in code: it ignores what it is told",
-        name.trim_start_matches('.')
-    );
-    let help = "format times and numbers in an expression, and give them to the code as `params`";
-    Some(Diagnostic::warning("no-languages", message).with_help(help.to_owned()))
 }
 
 fn parse<'a>(source: &'a str, allocator: &'a Allocator) -> ParserReturn<'a> {

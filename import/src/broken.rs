@@ -20,13 +20,16 @@ pub(crate) struct Broken {
     /// Where it stands, as n8n names it.
     pub parameter: String,
     pub original: String,
-    /// What is wrong.
-    pub why: String,
+    /// The node that it reads, which is not there.
+    pub missing: String,
+    /// Whether it may be there in n8n, since only a part of the workflow is here.
+    pub is_outside: bool,
 }
 
 /// The workflow with `undefined` in their places, and what they are; none if it has none.
 pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> {
     let names = names(workflow);
+    let is_fragment = workflow.is_fragment;
     let mut changed = None;
     let mut broken = Vec::new();
     let nodes = workflow.nodes.iter().enumerate();
@@ -34,7 +37,7 @@ pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> 
         for (name, value) in &node.parameters {
             let texts = texts(value);
             for &(text, way) in &texts.found {
-                let found = in_text(text, names.as_ref());
+                let found = in_text(text, names.as_ref(), is_fragment);
                 if found.is_empty() || broken.len() >= BROKEN_MAX {
                     continue;
                 }
@@ -51,7 +54,8 @@ pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> 
                     place,
                     parameter: told.clone(),
                     original: found.original,
-                    why: found.why,
+                    missing: found.missing,
+                    is_outside: is_fragment,
                 }));
             }
         }
@@ -130,15 +134,15 @@ fn names(workflow: &Workflow) -> Option<HashSet<&str>> {
 struct Found {
     range: Range<usize>,
     original: String,
-    why: String,
+    missing: String,
 }
 
-fn in_text(text: &str, names: Option<&HashSet<&str>>) -> Vec<Found> {
+fn in_text(text: &str, names: Option<&HashSet<&str>>, is_fragment: bool) -> Vec<Found> {
     let found = expressions(text).filter_map(|(range, source)| {
         Some(Found {
             range,
             original: source.trim().to_owned(),
-            why: why(source, names)?,
+            missing: missing_node(source, names?, is_fragment)?.to_owned(),
         })
     });
     found.collect()
@@ -163,12 +167,6 @@ fn without(text: &str, found: &[Found]) -> String {
     }
     written.push_str(text.get(from..).unwrap_or_default());
     written
-}
-
-/// What is wrong with an expression wherever it is evaluated.
-fn why(source: &str, names: Option<&HashSet<&str>>) -> Option<String> {
-    let missing = names.and_then(|names| missing_node(source, names))?;
-    Some(format!("the workflow has no node `{missing}`"))
 }
 
 /// The workflow's expressions as n8n has them.
@@ -196,12 +194,12 @@ impl Originals {
 /// What decides whether something behind it is evaluated.
 const CONDITIONS: &[&str] = &["?", "&&", "||", "=>", "function", "$if"];
 
-/// A node that is not there, which is read in any case.
-fn missing_node<'s>(source: &'s str, names: &HashSet<&str>) -> Option<&'s str> {
+/// A node that is not there, which is read in any case. Of a fragment it is told wherever it is read.
+fn missing_node<'s>(source: &'s str, names: &HashSet<&str>, is_fragment: bool) -> Option<&'s str> {
     let parts = stretches(source);
     for (at, part) in parts.iter().enumerate() {
         let Stretch::Code(code) = part else { continue };
-        if CONDITIONS.iter().any(|sign| code.contains(sign)) {
+        if !is_fragment && CONDITIONS.iter().any(|sign| code.contains(sign)) {
             return None;
         }
         let closing = match code {

@@ -201,6 +201,17 @@ impl Drawn {
         }
     }
 
+    /// The name of a definition, under which there may be another one already.
+    pub fn define(&mut self, kind: &str, own: &Value) -> String {
+        let (mut name, mut number) = (kind.to_owned(), 1);
+        while self.own.get(&name).is_some_and(|known| known != own) {
+            number += 1;
+            name = format!("{kind}{number}");
+        }
+        self.own.insert(name.clone(), own.clone());
+        name
+    }
+
     /// A node of one's own beside another.
     pub fn beside(&mut self, other: &str, kind: Kind, label: String) -> DrawnNode {
         let position = self.nodes.iter().find(|node| node.id == other);

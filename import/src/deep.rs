@@ -99,18 +99,25 @@ fn is_deep(source: &str) -> bool {
     })
 }
 
+/// Steps of a path that are looked at, and bytes of one in brackets, so that no text takes long.
+const STEPS_MAX: usize = 100;
+const INDEX_BYTES_MAX: usize = 500;
+
 /// How many properties are asked for one after the other. What `?.` asks never fails.
 fn asked(rest: &str) -> usize {
     let mut rest = rest;
     let mut count = 0;
-    loop {
+    for _ in 0..STEPS_MAX {
         let (inner, ends) = match rest.as_bytes().first() {
             Some(b'.') => (rest.get(1..).unwrap_or_default(), None),
             Some(b'[') => (rest, Some(b']')),
             _ => return count,
         };
         let length = match ends {
-            Some(end) => inner.bytes().position(|byte| byte == end).map(|at| at + 1),
+            Some(end) => {
+                let mut bytes = inner.bytes().take(INDEX_BYTES_MAX);
+                bytes.position(|byte| byte == end).map(|at| at + 1)
+            }
             None => Some(
                 inner
                     .bytes()
@@ -128,4 +135,5 @@ fn asked(rest: &str) -> usize {
             count += 1;
         }
     }
+    count
 }

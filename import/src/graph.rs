@@ -288,10 +288,7 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
         let kind = match step {
             Some(Step {
                 own: Some(own), kind, ..
-            }) => {
-                drawn.own.insert((*kind).to_owned(), own.clone());
-                Kind::Own((*kind).to_owned())
-            }
+            }) => Kind::Own(drawn.define(kind, own)),
             Some(step) => Kind::Standard(step.kind),
             None => Kind::Stub(format!("{} was not imported: {}", node.name, why())),
         };

@@ -35,7 +35,7 @@ mod table;
 mod workflow;
 
 pub use finding::Finding;
-pub use read::{Refused, WORKFLOW_BYTES_MAX, WORKFLOWS_MAX, find};
+pub use read::{Refused, WORKFLOW_BYTES_MAX, WORKFLOWS_MAX, find, find_fragments};
 pub use report::{ConnectionNeeded, Item, Level, Report, Summary};
 pub use workflow::{Calls, Workflow};
 

@@ -6,16 +6,19 @@ use crate::rewrite::mentioned;
 use crate::scene::Scene;
 use crate::workflow::{Node, OnError};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Looks at all that a node's parameters name.
 pub(crate) fn tell(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
     let text = Value::Object(scene.node.parameters.clone()).to_string();
     let text = text.replace("\\\"", "\"");
-    let nodes = scene.workflow.nodes.iter();
     // In the order of their names.
     let named: Vec<(usize, &Node)> = mentioned(&text)
         .iter()
-        .filter_map(|name| nodes.clone().enumerate().find(|(_, node)| node.name == *name))
+        .filter_map(|name| {
+            let place = scene.flow.place_of(name)?;
+            Some((place, scene.workflow.nodes.get(place)?))
+        })
         .collect();
     too_early(scene, &named, here, report);
     pairing(scene, (&named, &text), here, report);
@@ -28,10 +31,15 @@ fn too_early(scene: &Scene<'_>, named: &[(usize, &Node)], here: Option<(&str, &N
         .iter()
         .filter(|(place, _)| !scene.flow.leads(*place, scene.place))
     {
-        let message = format!(
-            "no path leads from `{}` to here: an expression that reads from it gets nothing, where n8n fails",
-            node.name
-        );
+        let name = &node.name;
+        let message = match scene.workflow.is_fragment {
+            true => format!(
+                "in what was pasted no path leads from `{name}` to here: an expression that reads from it gets nothing"
+            ),
+            false => format!(
+                "no path leads from `{name}` to here: an expression that reads from it gets nothing, where n8n fails"
+            ),
+        };
         report.add(remark(here, Level::Approximate, "not-before", message));
     }
 }
@@ -87,8 +95,9 @@ fn by_branch(
             is_other && (edge.target == scene.place || scene.flow.leads(edge.target, scene.place))
         })
     };
+    let lists = lists_read(text);
     for (place, node) in named {
-        if divides(*place, node) && reads_list(text, &node.name) && leads_here(*place) {
+        if divides(*place, node) && lists.contains(node.name.as_str()) && leads_here(*place) {
             let message = format!(
                 "`{}` gives items by several outputs: `.first()`, `.last()` and `.all()` of it are those of the first output by \
                  which any left, where n8n takes the output that leads here",
@@ -99,15 +108,22 @@ fn by_branch(
     }
 }
 
-/// Whether all items of a node are read, or the first or last of all.
-fn reads_list(text: &str, name: &str) -> bool {
-    ["'", "\"", "`"].iter().any(|quote| {
-        let named = format!("{quote}{name}{quote})");
-        text.split(&named).skip(1).any(|rest| {
-            let rest = rest.trim_start();
-            [".all(", ".first(", ".last("]
-                .iter()
-                .any(|method| rest.starts_with(method))
+/// Bytes of a name that is looked for.
+const NAME_BYTES_MAX: usize = 500;
+
+/// The nodes of which all items are read, or the first or last of all.
+fn lists_read(text: &str) -> HashSet<&str> {
+    let methods = [".all(", ".first(", ".last("];
+    let places = methods.iter().flat_map(|method| text.match_indices(method));
+    places
+        .filter_map(|(at, _)| {
+            let named = text.get(..at)?.trim_end().strip_suffix(')')?;
+            let quote = named.chars().next_back().filter(|c| "'\"`".contains(*c))?;
+            let named = named.strip_suffix(quote)?;
+            let start = named.len().saturating_sub(NAME_BYTES_MAX);
+            let nearby = named.as_bytes().get(start..)?;
+            let opening = nearby.iter().rposition(|byte| char::from(*byte) == quote)?;
+            named.get(start + opening + 1..)
         })
-    })
+        .collect()
 }

@@ -4,23 +4,29 @@ use crate::expression::quoted;
 use crate::scan::{Stretch, stretches};
 use crate::workflow::{Node, Workflow};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// Places of a workflow at which a value takes the place of its name, and bytes of such a value.
 const PLACES_MAX: usize = 200;
 const BYTES_MAX: usize = 1_000;
+
+/// Nodes by their names, so that no reference searches them all.
+type ByName<'w> = HashMap<&'w str, &'w Node>;
 
 /// The workflow with the values in their places; none if it reads none.
 pub(crate) fn inlined(workflow: &Workflow) -> Option<Workflow> {
     if !workflow.nodes.iter().any(|node| reads_some(&node.parameters)) {
         return None;
     }
+    let nodes = workflow.nodes.iter();
+    let by_name: ByName<'_> = nodes.map(|node| (node.name.as_str(), node)).collect();
     let mut changed = workflow.clone();
     let mut left = PLACES_MAX;
     for (node, own) in changed.nodes.iter_mut().zip(&workflow.nodes) {
         let mut open: Vec<&mut Value> = node.parameters.values_mut().collect();
         while let Some(value) = open.pop() {
             match value {
-                Value::String(text) if is_reader(text) => *text = replaced(text, own, workflow, &mut left),
+                Value::String(text) if is_reader(text) => *text = replaced(text, own, &by_name, &mut left),
                 Value::Array(items) => open.extend(items),
                 Value::Object(fields) => open.extend(fields.values_mut()),
                 _ => {}
@@ -49,13 +55,13 @@ fn reads_some(parameters: &Map<String, Value>) -> bool {
     false
 }
 
-fn replaced(text: &str, own: &Node, workflow: &Workflow, left: &mut usize) -> String {
+fn replaced(text: &str, own: &Node, by_name: &ByName<'_>, left: &mut usize) -> String {
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('$') {
+    while let Some(at) = rest.find('$').filter(|_| *left > 0) {
         let (before, found) = rest.split_at(at);
         written.push_str(before);
-        match value(found, own, workflow).filter(|_| *left > 0) {
+        match value(found, own, by_name) {
             Some((literal, behind)) => {
                 *left -= 1;
                 written.push_str(&literal);
@@ -72,13 +78,12 @@ fn replaced(text: &str, own: &Node, workflow: &Workflow, left: &mut usize) -> St
 }
 
 /// The value that a text begins with the name of, and what is behind the name.
-fn value<'t>(text: &'t str, own: &Node, workflow: &Workflow) -> Option<(String, &'t str)> {
+fn value<'t>(text: &'t str, own: &Node, by_name: &ByName<'_>) -> Option<(String, &'t str)> {
     let (node, mut rest) = match text.strip_prefix("$parameter") {
         Some(rest) => (own, rest),
         None => {
             let (name, rest) = step(text.strip_prefix("$node")?)?;
-            let node = workflow.nodes.iter().find(|node| node.name == name)?;
-            (node, rest.strip_prefix(".parameter")?)
+            (*by_name.get(name)?, rest.strip_prefix(".parameter")?)
         }
     };
     let mut found: Option<&Value> = None;
@@ -109,6 +114,9 @@ fn value<'t>(text: &'t str, own: &Node, workflow: &Workflow) -> Option<(String, 
 /// The only expression of a text, if it means the same wherever it stands.
 fn of_named_nodes(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("={{")?.strip_suffix("}}")?.trim();
+    if inner.is_empty() || inner.len() > BYTES_MAX {
+        return None;
+    }
     let own = [
         "$json",
         "$input",
@@ -124,7 +132,7 @@ fn of_named_nodes(text: &str) -> Option<&str> {
     // A comment up to the end of its line would take what follows with it.
     let is_comment = |stretch: &Stretch<'_>| matches!(stretch, Stretch::Text(text) if text.starts_with("//"));
     let has_comment = inner.contains("//") && stretches(inner).iter().any(is_comment);
-    (!is_own && !has_comment && !inner.is_empty() && inner.len() <= BYTES_MAX).then_some(inner)
+    (!is_own && !has_comment).then_some(inner)
 }
 
 /// `.name`, `["name"]` or `[0]` at the start of a text, and what is behind it.

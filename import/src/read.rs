@@ -19,6 +19,22 @@ pub struct Refused(pub String);
 
 /// The workflows in a JSON value; none if there are none.
 pub fn find(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused> {
+    let mut workflows = given(value, default_name)?;
+    take_out(&mut workflows)?;
+    Ok(workflows)
+}
+
+/// The same of parts of workflows, as n8n's editor copies them. What is written within their nodes stays there.
+pub fn find_fragments(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused> {
+    let mut workflows = given(value, default_name)?;
+    for workflow in &mut workflows {
+        workflow.is_fragment = true;
+    }
+    Ok(workflows)
+}
+
+/// The workflows as they are written.
+fn given(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused> {
     let listed = value
         .get("workflows")
         .or_else(|| value.get("data"))
@@ -38,9 +54,7 @@ pub fn find(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused>
         )));
     }
     let given = candidates.into_iter().map(|value| read(value, default_name));
-    let mut workflows = given.collect::<Result<Vec<_>, _>>()?;
-    take_out(&mut workflows)?;
-    Ok(workflows)
+    given.collect()
 }
 
 /// Workflows that are written within nodes become workflows of their own, behind those that were given, which the nodes call.

@@ -4,6 +4,7 @@ use crate::operations;
 use crate::rewrite::mentioned;
 use crate::workflow::{Node, Workflow};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// What stands for the item that comes, in expressions and in code.
 const ITEM: &[&str] = &["$json", "$input", "$item", "$data", "$binary"];
@@ -18,47 +19,63 @@ enum Does {
     Read,
 }
 
-/// Whether the item that a node gives may be read: by its name, or by a node that gets it, directly or from one that hands it on.
-pub(crate) fn is_read(workflow: &Workflow, place: usize) -> bool {
-    let is_named = |node: &Node| {
-        let names = workflow.nodes.get(place).map(|trigger| &trigger.name);
-        let text = text(node);
-        let mentioned = mentioned(&text.replace("\\\"", "\""));
-        // Behind a dot, a name may be any node's.
-        text.contains("$node.") || mentioned.iter().any(|name| Some(name) == names)
-    };
-    if workflow.nodes.iter().any(is_named) {
-        return true;
-    }
-    let mut seen = vec![false; workflow.nodes.len()];
-    let mut open = vec![place];
-    while let Some(source) = open.pop() {
-        let edges = workflow.edges.iter().filter(|edge| edge.source == source);
-        for edge in edges {
-            let Some(node) = workflow.nodes.get(edge.target) else {
-                continue;
-            };
-            if !edge.is_main {
-                return true;
-            }
-            match (seen.get_mut(edge.target), does(node)) {
-                (_, Does::Read) => return true,
-                (Some(seen), Does::Pass) if !*seen => {
-                    *seen = true;
-                    open.push(edge.target);
-                }
-                _ => {}
-            }
-        }
-    }
-    false
+/// What the nodes of a workflow read, looked up once for all triggers.
+pub(crate) struct Readers {
+    /// Names of nodes that expressions and code read.
+    named: HashSet<String>,
+    /// Whether one is read behind a dot, which may be any.
+    reads_any: bool,
+    does: Vec<Does>,
 }
 
-fn does(node: &Node) -> Does {
+impl Readers {
+    pub fn of(workflow: &Workflow) -> Readers {
+        let mut readers = Readers {
+            named: HashSet::new(),
+            reads_any: false,
+            does: Vec::with_capacity(workflow.nodes.len()),
+        };
+        for node in &workflow.nodes {
+            let text = text(node);
+            readers.named.extend(mentioned(&text.replace("\\\"", "\"")));
+            readers.reads_any |= text.contains("$node.");
+            readers.does.push(does(node, &text));
+        }
+        readers
+    }
+
+    /// Whether the item that a node gives may be read: by its name, or by a node that gets it, directly or from one that hands it on.
+    pub fn read(&self, workflow: &Workflow, place: usize) -> bool {
+        let node = workflow.nodes.get(place);
+        if self.reads_any || node.is_some_and(|node| self.named.contains(&node.name)) {
+            return true;
+        }
+        let mut seen = vec![false; workflow.nodes.len()];
+        let mut open = vec![place];
+        while let Some(source) = open.pop() {
+            let edges = workflow.edges.iter().filter(|edge| edge.source == source);
+            for edge in edges {
+                if !edge.is_main {
+                    return true;
+                }
+                match (seen.get_mut(edge.target), self.does.get(edge.target)) {
+                    (_, Some(Does::Read)) => return true,
+                    (Some(seen), Some(Does::Pass)) if !*seen => {
+                        *seen = true;
+                        open.push(edge.target);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+}
+
+fn does(node: &Node, text: &str) -> Does {
     if node.disabled {
         return Does::Pass;
     }
-    let text = text(node);
     if ITEM.iter().any(|name| text.contains(name)) {
         return Does::Read;
     }

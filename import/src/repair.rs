@@ -4,6 +4,7 @@
 use crate::broken::{Broken, Originals};
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind};
 use crate::finding::Finding;
+use crate::remark::OUTSIDE;
 use crate::report::{Item, Level, Report};
 use heddle_compiler::expression::{Piece, split};
 use serde_json::{Map, Value, json};
@@ -138,21 +139,33 @@ fn note(node: &mut DrawnNode, place: &str, source: &str) {
         .push_str(&format!("{separator}Not imported in {place}: {{{{ {kept} }}}}"));
 }
 
-/// Tells of an expression that is undefined because n8n can't evaluate it either.
+/// Tells of an expression that is undefined because it reads a node that is not there. Then n8n can't evaluate it either, unless
+/// only a part of its workflow is here.
 pub(crate) fn tell_broken(drawn: &mut Drawn, id: &str, broken: &Broken, report: &mut Report) {
     let Some(node) = drawn.node_mut(id).filter(|node| !node.is_stub()) else {
         return;
     };
     note(node, &broken.parameter, &broken.original);
     report.summary.repaired += 1;
-    let message = format!(
-        "the expression fails in n8n too and is undefined now: {}",
-        broken.why
-    );
+    let missing = &broken.missing;
+    let (code, message) = match broken.is_outside {
+        true => (
+            OUTSIDE,
+            format!(
+                "the expression reads the node `{missing}`, which is not part of what was pasted, and is undefined now"
+            ),
+        ),
+        false => (
+            BROKEN,
+            format!(
+                "the expression fails in n8n too and is undefined now: the workflow has no node `{missing}`"
+            ),
+        ),
+    };
     report.add(Item {
         parameter: Some(broken.parameter.clone()),
         original: Some(broken.original.clone()),
-        ..item(node, Level::Approximate, BROKEN, message)
+        ..item(node, Level::Approximate, code, message)
     });
 }
 

@@ -1,5 +1,7 @@
 //! Where the code of an expression is, and where its texts are: replacing names without touching text.
 
+use std::ops::Range;
+
 /// A stretch of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stretch<'t> {
@@ -16,6 +18,8 @@ pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
     // Braces that are open in each expression of a template.
     let mut templates: Vec<usize> = Vec::new();
     let (mut from, mut at, mut in_vain) = (0, 0, 0);
+    // The last comments in a row: what is before them decides what a slash behind them is.
+    let mut comments = Range::default();
     while let Some(byte) = bytes.get(at) {
         let end = match (byte, templates.last_mut()) {
             (b'\'' | b'"', _) => quoted(bytes, at),
@@ -36,7 +40,7 @@ pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
                 Some(b'/') => line(bytes, at),
                 Some(b'*') => comment(bytes, at),
                 _ if in_vain > IN_VAIN_MAX => at,
-                _ => pattern(bytes, at).unwrap_or_else(|| {
+                _ => pattern(bytes, at, &comments).unwrap_or_else(|| {
                     in_vain += 1;
                     at
                 }),
@@ -46,6 +50,13 @@ pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
         if end == at {
             at += 1;
             continue;
+        }
+        if matches!(bytes.get(at..at + 2), Some(b"//" | b"/*")) {
+            let start = match code_before(bytes, at).len() <= comments.end {
+                true => comments.start,
+                false => at,
+            };
+            comments = start..end;
         }
         if matches!(byte, b'`' | b'}') && bytes.get(..end).is_some_and(|text| text.ends_with(b"${")) {
             templates.push(0);
@@ -97,17 +108,35 @@ fn template(bytes: &[u8], start: usize) -> usize {
 const PATTERN_BYTES_MAX: usize = 2_000;
 const IN_VAIN_MAX: usize = 2_000;
 
+/// Words that a regular expression may follow, as keywords.
+const BEFORE_PATTERN: &[&str] = &[
+    "await",
+    "case",
+    "delete",
+    "do",
+    "else",
+    "in",
+    "instanceof",
+    "of",
+    "return",
+    "throw",
+    "typeof",
+    "void",
+    "yield",
+];
+
 /// Where a regular expression ends that begins here; none if this divides.
-fn pattern(bytes: &[u8], start: usize) -> Option<usize> {
-    let text = bytes.get(..start)?.trim_ascii_end();
-    let is_word = ["return", "typeof", "case"]
-        .iter()
-        .any(|word| text.ends_with(word.as_bytes()));
-    if !is_word
-        && text
-            .last()
-            .is_some_and(|byte| !b"(,=:[!&|?{};+-*%<>~^".contains(byte))
-    {
+fn pattern(bytes: &[u8], start: usize, comments: &Range<usize>) -> Option<usize> {
+    let mut text = code_before(bytes, start);
+    if text.len() <= comments.end {
+        text = code_before(bytes, comments.start);
+    }
+    let expects_value = match text.last() {
+        None => true,
+        Some(b'+' | b'-') => !is_counted(text),
+        Some(byte) => b"(,=:[!&|?{};*%<>~^".contains(byte) || ends_in_keyword(text),
+    };
+    if !expects_value {
         return None;
     }
     let (mut at, mut in_class) = (start + 1, false);
@@ -129,6 +158,42 @@ fn pattern(bytes: &[u8], start: usize) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// What is before a place, without the blanks at its end.
+fn code_before(bytes: &[u8], at: usize) -> &[u8] {
+    bytes.get(..at).unwrap_or_default().trim_ascii_end()
+}
+
+/// Whether code ends with `a++` or `a--`, which has a value, rather than with a sign that one follows. Of three signs, the first
+/// two count.
+fn is_counted(text: &[u8]) -> bool {
+    let sign = text.last();
+    let signs = text.iter().rev().take_while(|byte| Some(*byte) == sign).count();
+    if signs % 2 != 0 {
+        return false;
+    }
+    // On a line of its own it counts up what follows.
+    let before = text.get(..text.len() - signs).unwrap_or_default();
+    let blanks = before.len() - before.trim_ascii_end().len();
+    let is_apart = before.iter().rev().take(blanks).any(|byte| *byte == b'\n');
+    let ends_value = match before.trim_ascii_end().last() {
+        Some(byte) => matches!(byte, b')' | b']') || is_name_byte(*byte) || !byte.is_ascii(),
+        None => false,
+    };
+    ends_value && !is_apart && !ends_in_keyword(before.trim_ascii_end())
+}
+
+/// Whether code ends with a keyword that a value follows, and not with a name or property that ends alike.
+fn ends_in_keyword(text: &[u8]) -> bool {
+    BEFORE_PATTERN.iter().any(|word| {
+        let before = text.strip_suffix(word.as_bytes());
+        before.is_some_and(|before| match before {
+            [.., b'.', b'.', b'.'] => true,
+            [.., byte] => *byte != b'.' && !is_name_byte(*byte) && byte.is_ascii(),
+            [] => true,
+        })
+    })
 }
 
 /// Where `/* */` ends.

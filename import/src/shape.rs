@@ -4,7 +4,9 @@ use crate::cycles::Fate;
 use crate::kinds::{is_trigger, makes_one_file};
 use crate::loops::fates;
 use crate::operations;
+use crate::readers::Readers;
 use crate::workflow::{Edge, Node, Workflow};
+use std::collections::HashMap;
 
 /// What a node gives, compared with what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,10 @@ pub(crate) struct Flow {
     reached: Vec<Vec<bool>>,
     /// Nodes before which a Loop begins, since edges lead back to them.
     heads: Vec<usize>,
+    /// The place of each node by its name.
+    places: HashMap<String, usize>,
+    /// What nodes read of those before them.
+    pub readers: Readers,
     /// Whether a kind of nodes is translated.
     is_known: fn(&str) -> bool,
 }
@@ -110,11 +116,21 @@ impl Flow {
             many: of_many(workflow, is_known),
             is_known,
             reached,
+            places: (0..)
+                .zip(&workflow.nodes)
+                .map(|(place, node)| (node.name.clone(), place))
+                .collect(),
+            readers: Readers::of(workflow),
             heads: edges
                 .filter(|(_, fate)| *fate == Fate::Again)
                 .map(|(edge, _)| edge.target)
                 .collect(),
         }
+    }
+
+    /// The place of the node with a name.
+    pub fn place_of(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
     }
 
     /// Whether an edge may bring several items, whatever its node gets.

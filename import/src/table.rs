@@ -96,6 +96,8 @@ const TABLE: &[(&str, Translate)] = &[
     ("extractFromFile", files::extract),
     ("spreadsheetFile", files::spreadsheet),
     ("editImage", files::picture),
+    ("moveBinaryData", files::moved),
+    ("readPDF", files::pages),
     ("code", code::code),
     ("function", code::function),
     ("functionItem", code::function_item),

@@ -25,6 +25,8 @@ pub struct Workflow {
     pub static_data: Map<String, Value>,
     /// Sentences about what could not be read.
     pub unread: Vec<String>,
+    /// Whether it is a part of one, as n8n's editor copies it: what it names may be outside of it.
+    pub is_fragment: bool,
 }
 
 /// What a workflow does at one place.

@@ -1,5 +1,9 @@
 //! Names that the realm of expressions has, for whoever checks code before it runs. A test compares them with the engine.
 
+mod times;
+
+pub use times::TIMES;
+
 /// Names of the global object's properties, sorted.
 pub const GLOBALS: &[&str] = &[
     "AggregateError",
@@ -12,7 +16,9 @@ pub const GLOBALS: &[&str] = &[
     "Boolean",
     "DataView",
     "Date",
+    "DateTime",
     "DisposableStack",
+    "Duration",
     "Error",
     "EvalError",
     "FinalizationRegistry",
@@ -25,6 +31,8 @@ pub const GLOBALS: &[&str] = &[
     "Int32Array",
     "Int8Array",
     "InternalError",
+    "Interval",
+    "Intl",
     "Iterator",
     "JSON",
     "Map",
@@ -78,7 +86,7 @@ pub const GLOBALS: &[&str] = &[
     "undefined",
     "unescape",
 ];
-/// Names of the properties of all that is built in, sorted.
+/// Names of the properties of all that is built in, but for those in [`TIMES`], sorted.
 pub const PROPERTIES: &[&str] = &[
     "BYTES_PER_ELEMENT",
     "E",

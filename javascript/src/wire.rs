@@ -10,7 +10,7 @@
 //! | 8 array | varint length, the values |
 //! | 9 object | for each property a key and a value, then the varint 0 |
 //! | 10 date | 8 bytes, milliseconds since 1970 UTC, NaN: invalid |
-//! | 11 time of another kind | a byte (0 date-time, 1 duration), 8 bytes: milliseconds, its text as tag 6 without the tag; into the engine only |
+//! | 11 time of another kind | a byte (0 date-time, 1 duration), 8 bytes: milliseconds, its text as tag 6 without the tag, with the zone of a date-time behind it in brackets unless that is UTC; into the engine only |
 //! | 12 shared | an array or object, which gets the next number, from 0; into the engine only |
 //! | 13 again | varint number: the same array or object once more, when it has ended |
 //! | 14 object of a kind | as an object (tag 9); its keys get the next number, from 0 |

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use wasmparser::{ExternalKind, Parser, Payload};
 
-const ARTIFACT_BYTES_MAX: usize = 3 << 20;
+const ARTIFACT_BYTES_MAX: usize = 7 << 19;
 /// Stack, data and the initialised heap, in pages of 64 KiB.
 const MEMORY_PAGES_MAX: u64 = 48;
 

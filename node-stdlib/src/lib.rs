@@ -15,6 +15,8 @@ pub mod nodes;
 mod alloc;
 #[cfg(target_arch = "wasm32")]
 mod exports;
+#[cfg(any(target_arch = "wasm32", test))]
+mod memory;
 
 // The tests of a node that is not there natively share what the other tests have.
 #[cfg(test)]

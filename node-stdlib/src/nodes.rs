@@ -60,6 +60,7 @@ macro_rules! for_each_node {
             (Component, $crate::nodes::component::component, $crate::nodes::component::resume),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
+            (ReadStream, $crate::nodes::read_stream::read_stream, $crate::nodes::read_stream::resume),
             (SqlQuery, $crate::nodes::sql_query::sql_query, none),
             (SendEmail, $crate::nodes::send_email::send_email, none),
             (KeyValue, $crate::nodes::key_value::key_value, none),
@@ -102,6 +103,7 @@ pub mod markdown;
 pub mod parameters;
 pub mod pdf;
 pub mod random;
+pub mod read_stream;
 pub mod regex;
 pub mod send_email;
 pub mod sql_query;

@@ -332,6 +332,40 @@ fn merge_makes_one_value_of_several() {
 }
 
 #[test]
+fn merge_goes_into_fields_where_asked() {
+    for (mode, input, expected) in [
+        (
+            "combine",
+            r#"[{"a": {"x": 1, "y": {"z": 1}}, "b": 1}, {"a": {"y": {"w": 2}, "x": null}, "b": {"c": 1}}]"#,
+            r#"{"a":{"x":null,"y":{"z":1,"w":2}},"b":{"c":1}}"#,
+        ),
+        (
+            "zip",
+            r#"[[{"l": [1, {"a": 1}, 3]}, {"l": 1}], [{"l": [2, {"b": 2}]}, {"l": [1]}]]"#,
+            r#"[{"l":[2,{"a":1,"b":2},3]},{"l":[1]}]"#,
+        ),
+        (
+            "combine",
+            r#"[{"l": [1], "o": {"a": 1}}, {"l": {"a": 1, "0": 2, "2": 3, "01": 4, "4000000000": 5}, "o": [1]}]"#,
+            r#"{"l":[2,null,3],"o":[1]}"#,
+        ),
+        (
+            "append",
+            r#"[[{"a": {"x": 1}}], {"a": {}}]"#,
+            r#"[{"a":{"x":1}},{"a":{}}]"#,
+        ),
+    ] {
+        let merged = run("Merge", &format!(r#"{{"mode": "{mode}", "deep": true}}"#), input);
+        assert_eq!(merged, format!(r#"{{"0":{expected}}}"#), "{mode} of {input}");
+    }
+    let rows = r#"[[{"id": 1, "a": {"x": 1}}], [{"id": 1, "a": {"y": 2}}]]"#;
+    assert_eq!(
+        run("Merge", r#"{"mode": "join", "key": "id", "deep": true}"#, rows),
+        r#"{"0":[{"id":1,"a":{"x":1,"y":2}}]}"#
+    );
+}
+
+#[test]
 fn merge_joins_rows_by_their_keys() {
     let left = r#"[{"id": 1, "a": "x"}, {"id": "1", "a": "y"}, {"id": null}, {}, {"id": {"p": 1, "q": 2}}]"#;
     let right = r#"[{"id": 1, "a": "z"}, {"id": 1, "b": 2}, {"id": null}, {"id": {"q": 2, "p": 1}, "c": 3}]"#;

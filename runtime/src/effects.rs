@@ -14,12 +14,14 @@ mod digest;
 mod effect;
 mod file;
 mod file_piece;
+mod framing;
 mod handles;
 mod http;
 mod jwt;
 mod key_value;
 mod mail;
 mod needs;
+mod open_streams;
 mod peer;
 mod progress;
 mod registry;
@@ -31,6 +33,7 @@ mod sleep;
 mod sql;
 mod stored_file;
 mod stream;
+mod stream_read;
 mod wait;
 
 pub use call::CallPattern;
@@ -51,6 +54,7 @@ pub use mail::{
     KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, answered as mail_answered, serve as serve_mail,
 };
 pub use needs::Handles;
+pub use open_streams::OpenStreams;
 pub(crate) use peer::reach;
 pub use progress::{EffectFuture, EffectResult, OnWait, Park, Progress, result_from_json, result_to_json};
 pub use registry::Registry;
@@ -59,4 +63,5 @@ pub use sinks::OpenSinks;
 pub use sleep::Sleep;
 pub use sql::{SQL_WORKER, SQLITE_WORKER, Sql, answered as sql_answered, serve_sql, serve_sqlite};
 pub use stream::Stream;
+pub use stream_read::StreamRead;
 pub use wait::Wait;

@@ -3,7 +3,7 @@
 //! Knows nothing of what is asked, and of whose budget it is.
 
 use crate::connections::{Connections, Granted};
-use crate::effects::{Bounds, Clock, Egress, Handles, OpenSinks, Parking, Progress, Signals};
+use crate::effects::{Bounds, Clock, Egress, Handles, OpenSinks, OpenStreams, Parking, Progress, Signals};
 use crate::egress::names_for;
 use crate::entropy::nonce;
 use crate::files::MemoryFiles;
@@ -95,6 +95,7 @@ fn handles(given: Given, vault: &Arc<Vault>) -> Handles {
         files: Arc::new(MemoryFiles::default()),
         response: None,
         sinks: OpenSinks::default(),
+        streams: OpenStreams::default(),
         egress: Egress::default(),
         calls: None,
         signals: Signals::of(None),

@@ -7,8 +7,8 @@ use crate::connections::Granted;
 use crate::containment;
 use crate::context::{CallbackFacts, Context, RunFacts, iso_time};
 use crate::effects::{
-    self, AnyEffect, Bounds, Clock, Component, Handles, Http, OpenSinks, Parking, Prepared, Registry,
-    Reveals, RunEffects, Senders, Signals, Unsaved,
+    self, AnyEffect, Bounds, Clock, Component, Handles, Http, OpenSinks, OpenStreams, Parking, Prepared,
+    Registry, Reveals, RunEffects, Senders, Signals, Unsaved,
 };
 use crate::entropy::nonce;
 use crate::files::Files;
@@ -92,6 +92,7 @@ pub struct RunHost {
     response: Option<Arc<dyn ResponseStream>>,
     /// Made for the first effect.
     sinks: OnceLock<OpenSinks>,
+    streams: OnceLock<OpenStreams>,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -153,6 +154,7 @@ pub fn begin(
         files: request.services.files,
         response: request.services.response,
         sinks: OnceLock::new(),
+        streams: OnceLock::new(),
         hosts: granted.hosts.clone(),
         patterns: granted.patterns.clone(),
         pattern_calls: request.calls,
@@ -442,6 +444,7 @@ impl RunHost {
             files: self.files.clone(),
             response: self.response.clone(),
             sinks: self.sinks.get_or_init(OpenSinks::default).clone(),
+            streams: self.streams.get_or_init(OpenStreams::default).clone(),
             calls: self.pattern_calls.clone(),
             signals: Signals::of(record.map(Record::signals)),
             parking: Parking {

@@ -483,6 +483,7 @@ fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
     registry.add(effects::KeyValue);
     registry.add(effects::File);
     registry.add(effects::Stream);
+    registry.add(effects::StreamRead);
     registry.add(effects::FilePiece);
     let connectors = effects::Connectors::new(config).map(Arc::new);
     registry.add(effects::Mail::new(&config.egress, connectors.clone()));

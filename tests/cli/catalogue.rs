@@ -25,7 +25,7 @@ fn examples_in_the_catalogue_are_true() {
             let parameters: Value = serde_json::from_str(&parameters).unwrap();
             let input: Value = serde_json::from_str(example.input).unwrap();
             let expected: Value = serde_json::from_str(example.output).unwrap();
-            let pattern = pattern_around(node_type, parameters, &input, &expected);
+            let pattern = pattern_around(node_type, parameters, (&input, &expected), &outside.url());
             place.file("pattern.json", pattern.to_string());
             place.file("event.json", example.input);
             let run = [
@@ -74,7 +74,12 @@ fn holds(result: &Value, node_type: &NodeType, expected: &Value) -> bool {
 
 /// OnManual -> node -> an object by port name -> Return; a trigger starts the run itself. Bodies of loops pass their
 /// item on.
-fn pattern_around(node_type: &NodeType, parameters: Value, input: &Value, expected: &Value) -> Value {
+fn pattern_around(
+    node_type: &NodeType,
+    parameters: Value,
+    (input, expected): (&Value, &Value),
+    outside: &str,
+) -> Value {
     let mut drawing = Drawing::default();
     drawing.node("it", node_type.name, parameters);
     if node_type.category != Category::Trigger {
@@ -93,6 +98,14 @@ fn pattern_around(node_type: &NodeType, parameters: Value, input: &Value, expect
                 drawing.node("file", "File", made);
                 drawing.edge("start", "file");
                 drawing.edge("file", "it");
+            }
+            None if input.get("$stream").is_some() => {
+                // The response that is read is only open once it is requested.
+                let opened =
+                    json!({"url": format!("{outside}/events"), "responseType": "events", "bodyOnly": true});
+                drawing.node("open", "HttpRequest", opened);
+                drawing.edge("start", "open");
+                drawing.edge("open", "it");
             }
             None => drawing.inputs(node_type, input),
         }

@@ -521,6 +521,14 @@ fn what_differs_works_nearly_as_in_n8n() {
         json!([{"n": 1}, {"n": 2}]),
         json!([{"n": 1, "twice": 2}, {"n": 2, "twice": 4}]),
     );
+    let times = "const { DateTime } = require('luxon');\nreturn items.map(({ json }) => ({ json: { \
+        day: DateTime.fromISO(json.at).plus({ days: 1 }).toISODate(), is: $now >= $today, \
+        sum: new Intl.NumberFormat('de-DE').format(json.n) } }));";
+    approximate(
+        ("code", 2.0, json!({"jsCode": times})),
+        json!([{"at": "2026-03-30T10:00:00Z", "n": 1234.5}]),
+        json!([{"day": "2026-03-31", "is": true, "sum": "1.234,5"}]),
+    );
     let sorted = json!({"sortFieldsUi": {"sortField": [{"fieldName": "n", "order": "descending"}]}});
     approximate(
         ("sort", 1.0, sorted),

@@ -121,6 +121,16 @@ fn answer(mut connection: TcpStream) {
     reader.read_exact(&mut body).unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let target = first.split(' ').nth(1).unwrap();
+    if target == "/events" {
+        let events = "data: {\"text\": \"Hel\"}\n\ndata: {\"text\": \"lo\"}\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close";
+        connection
+            .write_all(format!("{head}\r\n\r\n{events}").as_bytes())
+            .unwrap();
+        // The answer has no end: it stays open until whoever reads it has closed it.
+        let _ = reader.read_line(&mut line);
+        return;
+    }
     let reply = match (first.split(' ').next().unwrap(), target) {
         ("GET", "/orders/o-1") if authorized => json!({"id": "o-1", "total": 12.5}),
         ("GET", "/orders?status=open&page=1") => json!({"orders": [{"id": "o-1"}, {"id": "o-2"}]}),

@@ -18,7 +18,6 @@ fn code_is_parsed_before_it_runs() {
         "const a = 1;",
         "",
         "export default ({input}) => new Date(input).toLocaleDateString('de-AT')",
-        "export default ({input}) => input.toLocaleStrings",
     ];
     let all: Vec<String> = sources.iter().map(|source| script(source)).collect();
     assert_snapshot!(all.join("--\n"), @r#"
@@ -36,9 +35,6 @@ error[no-default-export] s code: the module has no default export
 --
 error[no-default-export] s code: the module has no default export
   write `export default ({input}) => …`
---
-warning[no-languages] s code: `toLocaleDateString` knows no languages and no time zones in code: it ignores what it is told
-  format times and numbers in an expression, and give them to the code as `params`
 --
 "#);
     let long = format!("export default () => '{}'", "x".repeat(65_536));

@@ -466,25 +466,72 @@ fn dates_are_calculated_before() {
     ] {
         assert_eq!(value(&sandbox, source, &input), expected, "{source}");
     }
+}
+
+#[test]
+fn date_times_are_in_the_engine_as_well() {
+    let sandbox = Sandbox::new();
+    let input = json!({"d": "2024-05-06T07:08:09Z", "list": ["2024-05-06a", "b"], "text": "on DATE"});
+    for (source, expected) in [
+        (
+            "$input.list.map(x => DateTime.fromISO(x.replace(/a/, '')).plus({days: 1}).toISODate())",
+            json!(["2024-05-07", null]),
+        ),
+        (
+            "(d => d['pl' + 'us']({days: 1}).toISODate())($now) + /x/.source",
+            json!("1970-01-02x"),
+        ),
+        (
+            "(d => [d.zoneName, d.hour, d.isWeekend, `${d}`, d > 0, /x/.test(d)])($now.setZone('Asia/Tokyo').plus({days: 2}))",
+            json!([
+                "Asia/Tokyo",
+                9,
+                true,
+                "1970-01-03T09:00:00.000+09:00",
+                true,
+                false
+            ]),
+        ),
+        (
+            "(d => d.as('minutes') + /x/.source)(Duration.fromObject({hours: 2}))",
+            json!("120x"),
+        ),
+        ("new Map([[1, $now]]).get(1)", json!("1970-01-01T00:00:00.000Z")),
+        (
+            "Interval.fromDateTimes($now, DateTime.fromISO($input.d)).length('years') > 54",
+            json!(true),
+        ),
+        (
+            "$input.list.sort((a, b) => { let c = a; c += ''; return b.localeCompare(c); })[0]",
+            json!("b"),
+        ),
+        ("'a'['locale' + 'Compare']('b')", json!(-1)),
+        (
+            "new Intl.NumberFormat('de-DE', {style: 'currency', currency: 'EUR'}).format(1234.5)",
+            json!("1.234,50\u{a0}€"),
+        ),
+        (
+            "Intl.DateTimeFormat('en-GB', {dateStyle: 'long'}).format(new Date($input.d))",
+            json!("6 May 2024"),
+        ),
+    ] {
+        assert_eq!(value(&sandbox, source, &input), expected, "{source}");
+    }
     let refused = |source: &str| sandbox.evaluate(source, &input).unwrap_err();
+    // In the engine it is a property.
+    assert!(
+        refused("$input.list.map(x => { let d = DateTime.fromISO(x); d = d; return d.isWeekend(); })")
+            .starts_with("`.isWeekend(…)` can't be used in a part of an expression")
+    );
     assert_eq!(
-        refused("$input.list.map(x => DateTime.fromISO(x.replace(/a/, '')).toISO())"),
-        "`DateTime` can't be used in a part of an expression that the JavaScript engine evaluates (because of a \
-         regular expression)"
+        refused("$input.text.contains('x') && /x/"),
+        "there is no method `.contains(…)`"
     );
     assert!(
-        refused("$input.list.sort((a, b) => { let c = a; c += ''; return c.localeCompare(b); })")
-            .contains("localeCompare")
+        message(&sandbox, "new Date(0).toLocaleDateString('de-AT') + /x/", &input)
+            .contains("The locale `de-AT` is")
     );
-    // What shows only at run time fails rather than to give something else.
-    assert!(
-        message(&sandbox, "(d => d['pl' + 'us']({days: 1}))($now) + /x/", &input)
-            .starts_with("`.plus` of the date-time 1970-01-01T00:00:00.000Z can't be used")
-    );
-    assert!(
-        message(&sandbox, "'a'['locale' + 'Compare']('b')", &input)
-            .starts_with("`.localeCompare(…)` can't be used")
-    );
+    assert!(message(&sandbox, "Intl.DateTimeFormat('ja')", &input).contains("isn't available for dates"));
 }
 
 #[test]

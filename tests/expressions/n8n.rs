@@ -196,6 +196,20 @@ fn methods_of_lists_and_objects() {
                 Some(json!({"x": 1, "z": {}})),
             ),
             ("[1].union(2)", None),
+            (
+                "[null, { a: 1 }, { b: 1 }].merge([{ c: 1 }, null, { b: 2, d: 1 }, { e: 1 }])",
+                Some(json!({"c": 1, "a": 1, "b": 1, "d": 1})),
+            ),
+            (
+                "[[5, 6], 7].merge([{ '1': 0, '2': 8 }, { x: 1 }])",
+                Some(json!({"0": 5, "1": 6, "2": 8})),
+            ),
+            (
+                "[{ a: 1 }, null, { a: 2, b: 3 }].merge(undefined)",
+                Some(json!({"a": 1, "b": 3})),
+            ),
+            ("[{ a: 1 }].merge(null)", None),
+            ("[{ a: 1 }].merge({ b: 1 })", None),
             ("(1.5).isEven()", None),
             ("({ a: 1, b: 'x y' }).urlEncode()", Some(json!("a=1&b=x+y"))),
             (

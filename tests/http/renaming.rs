@@ -44,6 +44,9 @@ each_database! {
             ("🦀ü {{ $('Order').total }} and {{ $(`Order`).id }}", "🦀ü {{ $('Ann\\'s \"order\"').total }} and {{ $(`Ann's \"order\"`).id }}"),
             ("{{ $node.Order.json.id }}", r#"{{ $node["Ann's \"order\""].json.id }}"#),
             ("{{ /Order/.test($items('Order')[0].name) }}", "{{ /Order/.test($items('Ann\\'s \"order\"')[0].name) }}"),
+            ("{{ `$(\"Order\") ${$('Order').id} ${`${$(\"Order\").id}`}` }}", "{{ `$(\"Order\") ${$('Ann\\'s \"order\"').id} ${`${$(\"Ann's \\\"order\\\"\").id}`}` }}"),
+            (r#"{{ $(/* "Order" */ "Order").x + "\"$('Order')\"" }}"#, r#"{{ $(/* "Order" */ "Ann's \"order\"").x + "\"$('Order')\"" }}"#),
+            (r#"{{ $("\u004frder").x + $node?.Order.json.x }}"#, r#"{{ $("Ann's \"order\"").x + $node?.["Ann's \"order\""].json.x }}"#),
             // None of these names it.
             (r#"$("Order") {{ '$("Order")' + /* $("Order") */ $nodes.order.id }}"#, r#"$("Order") {{ '$("Order")' + /* $("Order") */ $nodes.order.id }}"#),
             (r#"{{ $("Other").x }}"#, r#"{{ $("Other").x }}"#),

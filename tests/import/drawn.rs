@@ -175,40 +175,43 @@ fn an_expression_that_fails_in_n8n_too_is_undefined_and_told_apart() {
 }
 
 #[test]
-fn code_is_exact_where_it_knows_its_items_and_what_it_declares() {
-    let level = |code: &str| {
+fn times_that_code_makes_are_in_utc_and_those_of_n8n_in_the_workflows_zone() {
+    let with = |code: &str, zone: &str| {
         let nodes = [
             node("Start", "manualTrigger", json!({})),
             node("Code", "code", json!({"jsCode": code})),
         ];
-        let imported = imported(&workflow(&nodes, &[("Start", "Code")]));
-        imported.report.summary.exact == 2
+        let mut given = workflow(&nodes, &[("Start", "Code")]);
+        given["settings"] = json!({"timezone": zone});
+        imported(&given)
     };
+    let made = "return [{ json: { at: DateTime.now() } }];";
+    assert!(says(&with(made, "Europe/Vienna"), "time-zone"));
+    assert!(!says(&with(made, "UTC"), "time-zone"));
+    let module = |found: &Imported| {
+        let code = &node_of(found, "code")["data"]["parameters"]["code"];
+        code.as_str().unwrap_or_default().to_owned()
+    };
+    let found = with(
+        "return [{ json: { at: $now, day: $today.day } }];",
+        "Europe/Vienna",
+    );
+    assert!(!says(&found, "time-zone"));
+    assert!(module(&found).contains("const $now = DateTime.now().setZone(\"Europe/Vienna\"), $today"));
+    assert!(!module(&with("return [];", "Europe/Vienna")).contains("$now"));
     for code in [
-        "const items = $input.all();\nreturn items.map(({ json }) => ({ json: { n: json.n ?? 0 } }));",
-        "let n = 0, all = [];\nfor (const item of items) { n += 1; all.push(...item.json.list); }\nreturn [{ json: { n, all } }];",
-        "function f(x) { return x > 1 ? x * f(x - 1) : 1; }\ntry { return { f: f(3) }; } catch (error) { return { failed: true }; }",
-        "const f = ({ a = 1, b: [c] = [] }, d = a) => a + c + d;\ntry { return [{ json: { n: f(items[0].json) } }]; } catch { return []; }",
-        "return $('Start').all().concat($(\"Start\").first());",
-        "// `this` is no name here\nreturn [{ json: { text: 'new Date()', is: /Date/gi.test(items[0].json.a), [`x${items.length}`]: 1 } }];",
+        "const { DateTime } = require('luxon'); return [];",
+        "const luxon = require(\"luxon\"); return [{ json: { at: luxon.DateTime.now() } }];",
     ] {
-        assert!(level(code), "{code}");
+        let found = with(code, "UTC");
+        assert_eq!(found.report.summary.stub, 0, "{code}");
+        assert!(module(&found).contains("= builtInLuxon;"), "{code}");
     }
-    for code in [
-        "total = 0;\nreturn [{ json: { total } }];",
-        "return [{ json: { at: new Date() } }];",
-        "const f = (at = new Date()) => at;\nreturn [{ json: { at: f() } }];",
-        "try { return items; } catch { return [{ json: { at: new Date() } }]; }",
-        "try { return JSON.parse(items[0].json.a); } catch (error) { return [{ json: { why: error.message } }]; }",
-        "return this.x;",
-        "return items.sort((a, b) => a.json.n.localeCompare(b.json.n));",
-        "return [$('Start').item];",
-        "return $('Nowhere').all();",
-        "return [$input.item];",
-        "if (items) { function f() { return []; } }\nreturn f();",
-        "return [{ json: { n: 010 } }];",
+    for other in [
+        "const { DateTime } = require('luxon'); require('moment');",
+        "const { DateTime, Settings } = require('luxon'); Settings.defaultZone = 'utc';",
     ] {
-        assert!(!level(code), "{code}");
+        assert_eq!(with(other, "UTC").report.summary.stub, 1, "{other}");
     }
 }
 

@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod code;
 mod drawn;
 mod foreign;
 mod forms;
+mod fragments;
+mod merging;
+mod moving;
 mod operations;
 mod properties;

@@ -50,6 +50,8 @@ const KINDS: &[&str] = &[
     "openAi",
     "stickyNote",
     "slack",
+    "moveBinaryData",
+    "readPDF",
 ];
 
 /// Names of parameters that the translations read.

@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex};
 
 /// Keeps entries in memory; its clock stands where it was set.
 #[derive(Debug, Default)]
-struct Kept {
-    entries: Mutex<Vec<Entry>>,
-    now_ms: Mutex<i64>,
+pub struct Kept {
+    pub entries: Mutex<Vec<Entry>>,
+    pub now_ms: Mutex<i64>,
 }
 
 impl Journal for Kept {
@@ -40,12 +40,12 @@ impl Journal for Kept {
 }
 
 impl Kept {
-    fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<Entry> {
         self.entries.lock().unwrap().clone()
     }
 }
 
-fn runtime() -> Runtime {
+pub fn runtime() -> Runtime {
     let egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
     Runtime::new(RuntimeConfig { egress, ..config() }).unwrap()
 }
@@ -92,7 +92,7 @@ async fn execute_with(
     runtime.run(&program, request).await
 }
 
-async fn again(runtime: &Runtime, graph: &Value, kept: &Arc<Kept>) -> Outcome {
+pub async fn again(runtime: &Runtime, graph: &Value, kept: &Arc<Kept>) -> Outcome {
     execute(runtime, graph, kept, Limits::default(), json!({})).await
 }
 

@@ -59,3 +59,4 @@ mod sqlite;
 )]
 #[path = "sqlite.rs"]
 mod sqlite_in_connectors;
+mod streams;

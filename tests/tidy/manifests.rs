@@ -10,7 +10,7 @@ use std::process::Command;
 /// Which of our crates each room may depend on. ARCHITECTURE.md says the same in words.
 const ARROWS: &[(&str, &[&str])] = &[
     ("javascript", &[]),
-    ("javascript/engine", &["javascript"]),
+    ("javascript/engine", &["javascript", "node-stdlib/values"]),
     ("node-stdlib/artifact", &[]),
     ("node-stdlib/contract", &["javascript"]),
     ("node-stdlib/values", &["javascript"]),

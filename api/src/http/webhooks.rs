@@ -24,7 +24,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use admission::Checked;
 use arrival::Arrival;
 use axum::Json;
-use axum::extract::{DefaultBodyLimit, Extension, Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method};
@@ -39,7 +39,8 @@ use utoipa_axum::routes;
 pub(super) use whole::read;
 
 pub fn routes() -> OpenApiRouter<App> {
-    // The body has a limit of its own, which is checked after what comes before it.
+    // Without a layer, which would cost each request a box: handlers take the whole request, which axum limits nowhere. The
+    // body has a limit of its own, which is checked after what comes before it.
     OpenApiRouter::new()
         .routes(routes!(
             receive,
@@ -50,7 +51,6 @@ pub fn routes() -> OpenApiRouter<App> {
         ))
         .route("/webhooks/{webhookId}", options(receive_other))
         .route("/webhooks/{webhookId}/{*path}", any(receive_below))
-        .layer(DefaultBodyLimit::disable())
 }
 
 /// The outcome for an event.

@@ -2995,6 +2995,10 @@ class N8nRequest(_N8nRequest, total=False):
 
     dryRun: t.Union[bool, None]
     """Whether to make nothing, and only report what would be made. Default: false."""
+    fragment: t.Union[bool, None]
+    """Whether they are parts of workflows, as n8n's editor copies them: nodes that they read may be outside of them,
+    and workflows that are written within their nodes stay there. Default: false.
+    """
 
 
 class NewApiKey(ApiKey):

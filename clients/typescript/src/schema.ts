@@ -7306,6 +7306,12 @@ export interface components {
              */
             dryRun?: boolean | null;
             /**
+             * @description Whether they are parts of workflows, as n8n's editor copies them: nodes that they read may be outside of them, and workflows
+             *     that are written within their nodes stay there. Default: false.
+             * @example false
+             */
+            fragment?: boolean | null;
+            /**
              * @description The workflows, at most 50. Those that call each other find each other by their `id`.
              * @example [
              *       {

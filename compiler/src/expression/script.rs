@@ -3,7 +3,8 @@
 //!
 //! They are all evaluated before the script begins, even those that it would not reach: such a part has no side
 //! effects, and if it can fail it is an [`Expression::Attempt`], whose error is thrown at the part's place. What only
-//! compiled code supports (date-times, language-dependent functions) is compiled in pieces as large as possible.
+//! compiled code supports (what n8n adds to values) is compiled in pieces as large as possible, and so are date-times and
+//! functions that depend on a language, which the engine has too.
 
 mod changes;
 mod parts;
@@ -132,8 +133,8 @@ impl Rewriting<'_, '_, '_> {
         match name {
             "$random" | "$uuid" if !self.names.definition_only() => self.drawn(reference),
             "$if" => self.conditional_call(reference),
+            _ if is_time(name) || unsupported::is_compiled_first(name) => self.compiled_first(reference),
             _ if unsupported::in_engine(name) => {}
-            _ if is_time(name) || unsupported::is_compiled_only(name) => self.compiled_only(reference),
             _ => self.value(reference),
         }
     }
@@ -222,8 +223,8 @@ impl Rewriting<'_, '_, '_> {
         }
     }
 
-    /// A name that means nothing to the engine.
-    fn compiled_only(&mut self, reference: &Reference<'_>) {
+    /// A name that means nothing to the engine, or whose part is better compiled.
+    fn compiled_first(&mut self, reference: &Reference<'_>) {
         match self.compiled_part(reference.node, self.changes) {
             Some((node, part)) => self.hand_over(node, part),
             None => match Helper::of_function(reference.name) {
@@ -233,6 +234,7 @@ impl Rewriting<'_, '_, '_> {
                 }
                 // It says itself that it is to be called.
                 Some(_) => self.value(reference),
+                None if unsupported::in_engine(reference.name) => {}
                 None => self.not_in_engine(reference.span, &format!("`{}`", reference.name)),
             },
         }
@@ -268,7 +270,8 @@ impl Rewriting<'_, '_, '_> {
             match self.compiled_part(node.id(), self.changes) {
                 Some((node, part)) => self.hand_over(node, part),
                 // Of a name that the engine has too it is known only when it is called.
-                None if unsupported::may_be_method(name) && !parts::LOCALE_METHODS.contains(&name) => {}
+                None if unsupported::may_be_method(name) => {}
+                None if unsupported::may_be_of_time(name, self.source) => {}
                 None => self.not_in_engine(span, &format!("`.{name}(…)`")),
             }
         }

@@ -27,7 +27,7 @@ pub(super) const INHERITED: &[&str] = &[
     "valueOf",
 ];
 
-/// Names that only compiled expressions have.
+/// Names that only compiled expressions have, and those of which compiled code is preferred.
 const COMPILED: &[&str] = &["$ifEmpty", "$jmespath", "$max", "$min", "DateTime", "Duration"];
 
 /// Names that other surroundings give to code, and what to use instead.
@@ -35,11 +35,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     (
         "Buffer",
         "`btoa(x)` and `atob(x)` are for bytes, a Base64 node for text and files",
-    ),
-    ("Interval", "the time between two date-times is `end.diff(start)`"),
-    (
-        "Intl",
-        "`x.toLocaleString(…)` and a date-time's `.toFormat(…)` write numbers and dates",
     ),
     ("Promise", WAITING_HELP),
     ("document", "there is no page here; a node's input is `$input`"),
@@ -57,7 +52,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// Whether JavaScript, or what is compiled, has this name everywhere.
 pub(super) fn is_global(name: &str) -> bool {
     let has_value = matches!(name, "undefined" | "NaN" | "Infinity");
-    !has_value && (in_engine(name) || is_compiled_only(name))
+    !has_value && (in_engine(name) || is_compiled_first(name))
 }
 
 /// Whether the engine has this name everywhere.
@@ -65,8 +60,8 @@ pub(super) fn in_engine(name: &str) -> bool {
     elsewhere(name).is_none() && names::GLOBALS.contains(&name)
 }
 
-/// Whether the name means something only where it is compiled.
-pub(super) fn is_compiled_only(name: &str) -> bool {
+/// Whether the name means something only where it is compiled, or is better compiled where that can be done.
+pub(super) fn is_compiled_first(name: &str) -> bool {
     COMPILED.contains(&name)
 }
 
@@ -79,6 +74,20 @@ pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
 /// Whether a value of the engine may have a property of this name that the expression has not made.
 pub(super) fn may_be_method(name: &str) -> bool {
     names::PROPERTIES.contains(&name)
+}
+
+/// Whether a date-time, a duration, an interval or something of `Intl` has a method of this name, and the expression may have
+/// one of these. Elsewhere these names are mistakes, such as `text.contains(…)`.
+pub(super) fn may_be_of_time(name: &str, source: &str) -> bool {
+    const WORDS: &[&str] = &["DateTime", "Duration", "Interval", "Intl", "$now", "$today"];
+    let has_times = match name {
+        // In n8n's expressions and where it is compiled this is a method, in the engine a property as in Luxon.
+        "isWeekend" => false,
+        // Of intervals; in n8n of other values.
+        "isEmpty" | "merge" => source.contains("Interval"),
+        _ => WORDS.iter().any(|word| source.contains(word)),
+    };
+    has_times && names::TIMES.contains(&name)
 }
 
 /// The method that was probably meant.

@@ -14,6 +14,7 @@ let workspaceId = '';
 let onSignedOut: () => void = () => {};
 let onUpdated: () => void = () => {};
 let build = '';
+let told = '';
 
 /** The workspace that requests are for, from now on. */
 export function useWorkspace(id: string): void {
@@ -32,10 +33,12 @@ export function onChange(handlers: { signedOut: () => void; updated: () => void 
 const WORKSPACE_HEADER = 'X-Heddle-Workspace';
 const BUILD_HEADER = 'x-heddle-build';
 
-/** The server's build of the console: when it is another one, this page is old. */
+/** The server's build of the console: when it is another one, this page is old, which is told once and not at every answer. */
 export function noteBuild(served: string): void {
-  if (served && build && served !== build) onUpdated();
   build ||= served;
+  if (!served || served === build || served === told) return;
+  told = served;
+  onUpdated();
 }
 
 const middleware: Middleware = {

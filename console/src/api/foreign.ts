@@ -20,10 +20,9 @@ type Translated = Pick<Schemas['N8nPattern'], 'graphData' | 'nodeDefinitions' | 
 
 /** The pattern of what is in the clipboard, which is not stored; what differs is in the notes of its nodes. */
 export async function translated(copied: Foreign): Promise<Translated> {
-  const [pattern, ...others] = await reviewed(copied);
+  const [pattern, ...others] = await imported(copied, { dryRun: true, fragment: true });
   if (!pattern) throw new Error(`The clipboard has nothing from ${copied.system} in it.`);
   if (others.length > 0) {
-    // Of n8n, those that are written in nodes are among them.
     const what = copied.system === 'n8n' ? 'workflows' : 'flows';
     throw new Error(`These are ${others.length + 1} ${what}: import their file on the page of patterns.`);
   }
@@ -65,8 +64,15 @@ export function nodeCounts(summary: Schemas['N8nSummary'], system: System): stri
   return `${nodes} node${nodes === 1 ? '' : 's'} from ${system}: ${parts.join(', ')}`;
 }
 
+interface How {
+  /** Whether nothing is made. */
+  readonly dryRun: boolean;
+  /** Whether they are parts of workflows, as n8n's editor copies them. */
+  readonly fragment: boolean;
+}
+
 /** Workflows as patterns, with what differs: as they would be, or made. */
-async function imported({ system, parts }: Foreign, dryRun: boolean): Promise<readonly Imported[]> {
+async function imported({ system, parts }: Foreign, { dryRun, fragment }: How): Promise<readonly Imported[]> {
   const given = parts as Record<string, unknown>[];
   if (system === 'Node-RED') {
     const body = { flows: given, dryRun };
@@ -74,15 +80,17 @@ async function imported({ system, parts }: Foreign, dryRun: boolean): Promise<re
   }
   if (given.length > WORKFLOWS_MAX)
     throw new Error(`These are ${given.length} workflows: choose at most ${WORKFLOWS_MAX} at a time.`);
-  const body = { workflows: given, dryRun };
+  const body = { workflows: given, dryRun, fragment };
   return (await answer(api.POST('/api/patterns/import/n8n', { body }))).patterns;
 }
 
 /** What would become of workflows; nothing is made. */
-export const reviewed = (given: Foreign): Promise<readonly Imported[]> => imported(given, true);
+export const reviewed = (given: Foreign): Promise<readonly Imported[]> =>
+  imported(given, { dryRun: true, fragment: false });
 
 /** Makes a pattern of each workflow; those that call each other find each other. */
-export const made = (given: Foreign): Promise<readonly Imported[]> => imported(given, false);
+export const made = (given: Foreign): Promise<readonly Imported[]> =>
+  imported(given, { dryRun: false, fragment: false });
 
 /** What is said of one node, or of the workflow as a whole. */
 export interface Remarks {

@@ -11,6 +11,10 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: FRESH_MS,
       placeholderData: keepPreviousData,
+      // A server on this machine or in this house is there without the Internet. Where it is not, the request says so, instead of
+      // a screen that loads for ever.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // What the server refused, it will refuse again.
       retry: (count, error) =>
         count < RETRIES && error instanceof ApiError && (error.status === 0 || error.status >= 500),

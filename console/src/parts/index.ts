@@ -9,6 +9,7 @@ export { default as Check } from './Check.svelte';
 export { default as Code } from './Code.svelte';
 export { default as Combobox } from './Combobox.svelte';
 export { confirm } from './confirm.svelte';
+export { copyText } from './copy';
 export { default as CopyButton } from './CopyButton.svelte';
 export { default as Dialog } from './Dialog.svelte';
 export { default as EmptyState } from './EmptyState.svelte';

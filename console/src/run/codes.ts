@@ -67,6 +67,14 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     advice: 'It has expired, or this run may not read it.',
   },
   FILE_LIMIT: { cause: 'A file is too large', advice: 'Read it in parts, by “offset” and “limit”.' },
+  STREAM_GONE: {
+    cause: 'A streamed response is no longer open',
+    advice: 'Request it again; don’t wait for long between reads.',
+  },
+  STREAM_LIMIT: {
+    cause: 'Too many streams, or too large an entry',
+    advice: 'Read streams to their ends, or close them.',
+  },
   JWT_INVALID: {
     cause: 'A token was refused',
     advice: 'Its signature, algorithm, issuer or audience is wrong.',

@@ -19,6 +19,7 @@ const REACH: Readonly<Record<string, 'nothing' | 'service' | 'requests' | 'outsi
   sleep: 'nothing',
   sql: 'outside',
   stream: 'service',
+  'stream-read': 'outside',
   wait: 'nothing',
 };
 

@@ -5,9 +5,11 @@ import type { IconNode } from 'lucide';
 export interface Entry {
   group: string;
   label: string;
+  /** Tells it from others of its name. */
+  id?: string;
   icon?: IconNode;
   keys?: string;
-  /** Behind the label: what tells it from others of its name. */
+  /** Behind the label. */
   detail?: string;
   /** Other words that find it. */
   words?: string;
@@ -50,4 +52,15 @@ export function found(typed: string, entries: readonly Entry[]): readonly Entry[
     )
     .map(({ entry }) => entry)
     .slice(0, SHOWN_MAX);
+}
+
+/** Where the entry stands that was at this place before others came or went; the first where it is gone. */
+export function placeOf(before: Entry | undefined, entries: readonly Entry[]): number {
+  if (!before) return 0;
+  const at = entries.indexOf(before);
+  if (at >= 0) return at;
+  // Made anew of what the server answered.
+  const isSame = ({ group, label, id }: Entry) =>
+    group === before.group && label === before.label && id === before.id;
+  return Math.max(0, entries.findIndex(isSame));
 }

@@ -2,12 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { extname, join, normalize } from 'node:path';
 import { chromium, type Browser, type Page } from '@playwright/test';
-import { build } from 'vite';
+import { inject } from 'vitest';
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html',
@@ -42,14 +41,9 @@ export interface Opened {
   complaints: string[];
 }
 
-/** Builds the pages and starts a browser. */
+/** Serves the pages that `setup.ts` has built, and starts a browser. */
 export async function start(): Promise<Pages> {
-  const root = await mkdtemp(join(tmpdir(), 'heddle-pages-'));
-  await build({
-    configFile: join(import.meta.dirname, 'vite.config.ts'),
-    logLevel: 'error',
-    build: { outDir: root, emptyOutDir: true },
-  });
+  const root = inject('pages');
   const server = createServer((request, response) => void serve(root, request.url ?? '/', response));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const browser = await chromium.launch({
@@ -68,7 +62,6 @@ export async function start(): Promise<Pages> {
     close: async () => {
       await browser.close();
       server.close();
-      await rm(root, { recursive: true });
     },
   };
 }

@@ -10,13 +10,22 @@ export default defineConfig({
   root: import.meta.dirname,
   plugins: [svelte({ configFile: new URL('../../svelte.config.js', import.meta.url).pathname })],
   resolve: { alias: { $: new URL('../../src', import.meta.url).pathname } },
-  test: { include: ['*.test.ts'], environment: 'node', testTimeout: 30_000, hookTimeout: 120_000 },
+  test: {
+    include: ['*.test.ts'],
+    // Builds the pages once for all tests.
+    globalSetup: ['setup.ts'],
+    environment: 'node',
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+  },
   build: {
     target: 'es2023',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rollupOptions: {
-      input: ['inspector/index.html', 'run/index.html'].map((page) => `${import.meta.dirname}/${page}`),
+      input: ['inspector', 'parts', 'run', 'screens'].map(
+        (page) => `${import.meta.dirname}/${page}/index.html`,
+      ),
     },
   },
 });

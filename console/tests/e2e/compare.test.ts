@@ -44,7 +44,6 @@ async function changed(page: Page, orders: Deployed): Promise<{ changed: Node; r
 }
 
 test('two versions are compared on the canvas and in words', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   const was = await changed(page, orders);
   await page.goto(`/w/${account.workspace}/patterns/${orders.pattern}/versions`);
@@ -81,7 +80,6 @@ test('two versions are compared on the canvas and in words', async ({ page, acco
 });
 
 test('the deploy sheet says what changes, and what the pattern may do', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   await changed(page, orders);
   await page.goto(`/w/${account.workspace}/patterns/${orders.pattern}`);

@@ -28,8 +28,7 @@ function drawing(value: string, label = 'Read', last = 'End'): Drawing {
   };
 }
 
-async function importFirst(page: Page, workspace: string): Promise<string> {
-  await page.goto(`/w/${workspace}`);
+async function importFirst(page: Page): Promise<string> {
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
     name: 'Twice',
     graphData: drawing('{{ 1 }}'),
@@ -49,7 +48,7 @@ test('what others have changed too is decided on the canvas by keyboard, and the
   page,
   account,
 }) => {
-  const id = await importFirst(page, account.workspace);
+  const id = await importFirst(page);
   await keepDraft(page, id, drawing('{{ "mine" }}', 'Read', 'Mine'));
   await page.goto(`/w/${account.workspace}/patterns/${id}`);
   await expect(page.getByText('Draft on the server')).toBeVisible();
@@ -90,7 +89,7 @@ test('a draft of an older version shows its conflicts, and undoing takes the joi
   const theirs = drawing('{{ 1 }}');
   theirs.nodes = theirs.nodes.filter(({ id }) => id !== 'read');
   theirs.edges = [{ id: 'three', source: 'start', target: 'end' }];
-  const id = await importFirst(page, account.workspace);
+  const id = await importFirst(page);
   await saveSecond(page, id, theirs);
   await keepDraft(page, id, drawing('{{ "mine" }}'));
   await page.goto(`/w/${account.workspace}/patterns/${id}`);

@@ -14,7 +14,6 @@ test('a failed test goes on from what was changed, and nothing before it happens
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
     name: 'To be mended',
     graphData: {
@@ -52,7 +51,6 @@ test('a failed test goes on from what was changed, and nothing before it happens
 });
 
 test('a test is stepped node by node, and into a loop', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
     name: 'Stepped',
     graphData: {
@@ -92,7 +90,6 @@ test('two who edit one pattern see each other, and what the other has saved', as
   baseURL,
   watched,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns', { name: 'Together' });
   await page.goto(`/w/${account.workspace}/patterns/${id}`);
   await expect(page.getByText('Saved as 1')).toBeVisible();

@@ -2,7 +2,6 @@ import { call, deployOrders, ORDER, send } from './api';
 import { accessible, expect, test } from './fixtures';
 
 test('a deployment shows its events as they come, is paused and resumed', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   await page.goto(`/w/${account.workspace}/deployments/${orders.deployment}?tab=events`);
   await expect(page.getByText('No events yet')).toBeVisible();
@@ -25,7 +24,6 @@ test('a deployment shows its events as they come, is paused and resumed', async 
 });
 
 test('a secret is shown on demand, and replaced', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   const timesRead = async (): Promise<number> => {
     const log = await call<{ data: { action: string }[] }>(page, 'GET', '/api/audit?limit=100');
@@ -68,7 +66,6 @@ test('a secret is shown on demand, and replaced', async ({ page, account }) => {
 });
 
 test('failed runs are found, and retried by key', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   await send(orders, ORDER);
   await send(orders, { order: null });

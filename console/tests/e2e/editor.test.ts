@@ -61,7 +61,6 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
 });
 
 test('a draft survives a reload, and what others saved is joined with it', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const { pattern } = await deployOrders(page);
   const path = `/w/${account.workspace}/patterns/${pattern}`;
   await page.goto(path);

@@ -10,7 +10,6 @@ interface Listed {
 }
 
 test('a pattern is deployed beside production, and promoted', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   await call(page, 'POST', `/api/workspaces/${account.workspace}/environments`, { name: 'staging' });
   const orders = await deployOrders(page);
   const path = `/api/patterns/${orders.pattern}`;
@@ -48,7 +47,6 @@ test('a pattern is deployed beside production, and promoted', async ({ page, acc
 });
 
 test('runs are listed by environment, with the environment of each', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const staging = await call<{ data: { id: string } }>(
     page,
     'POST',
@@ -72,7 +70,6 @@ test('an environment’s rule refuses a version, and confirming the differences 
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   // Two, so that what they come to stands in a list.
   await send(orders, ORDER);

@@ -28,7 +28,6 @@ const graphData = {
 };
 
 test('a form is filled in by keyboard, corrected and sent', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}/patterns`);
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
     name: 'Visits',
     graphData,

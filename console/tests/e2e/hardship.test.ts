@@ -8,7 +8,6 @@ interface Saved {
 }
 
 async function opened(page: Page, workspace: string): Promise<string> {
-  await page.goto(`/w/${workspace}`);
   const { pattern } = await deployOrders(page);
   await page.goto(`/w/${workspace}/patterns/${pattern}`);
   await expect(page.getByText('Saved as 1')).toBeVisible();
@@ -123,7 +122,6 @@ test("what is copied in n8n's editor is pasted as nodes of heddle, and undone in
 });
 
 test('long names and names from right to left stay within their places', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const rtl = 'طلب جديد من المتجر الإلكتروني';
   const long = 'Ordersofallcountriesandwhatbecomesofthem'.repeat(5).slice(0, 200);
   const node = (id: string, type: string, x: number, label: string) => ({

@@ -2,7 +2,6 @@ import { call, deployOrders, ORDER, send } from './api';
 import { accessible, expect, test } from './fixtures';
 
 test('a node of a run shows what came, what left and how long it took', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page, 'Order routing', true);
   await send(orders, ORDER);
   await page.goto(`/w/${account.workspace}/runs`);
@@ -36,7 +35,6 @@ test('a composite is a canvas of its own: opened, edited, left, undone from outs
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const at = (x: number) => ({ x, y: 0 });
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
     name: 'With a composite',
@@ -93,7 +91,6 @@ test('a run that recorded no steps is replayed from its journal and stepped thro
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page, 'Order routing');
   await send(orders, ORDER);
   await page.goto(`/w/${account.workspace}/runs`);

@@ -5,7 +5,6 @@ test('the data of an opened run fills fields and previews until something else i
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const deployed = await deployOrders(page);
   await send(deployed, ORDER);
   await page.goto(`/w/${account.workspace}/runs`);
@@ -44,7 +43,6 @@ test('a pattern that has run fills fields with the data of its newest run, witho
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const deployed = await deployOrders(page, 'Order routing', true);
   await send(deployed, ORDER);
   // Its answer is sent before it has ended.
@@ -62,7 +60,6 @@ test('a pattern that has run fills fields with the data of its newest run, witho
 });
 
 test('all of a run is pinned at once, and unpinned', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const node = (id: string, type: string, x: number, label: string, parameters: object = {}) => ({
     id,
     type,

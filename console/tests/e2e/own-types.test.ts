@@ -19,7 +19,6 @@ const node = (id: string, type: string, x: number, label: string, parameters: ob
 
 /** A chain of three, of which the second reads the first. */
 async function opened(page: Page, workspace: string): Promise<string> {
-  await page.goto(`/w/${workspace}`);
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns/import', {
     name: 'Prices',
     graphData: {

@@ -9,7 +9,6 @@ test('a test is made of an event, accepted, watched over after saves, and asked 
   page,
   account,
 }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   const tests = `/w/${account.workspace}/patterns/${orders.pattern}/tests`;
   await page.goto(tests);
@@ -62,7 +61,6 @@ test('a test is made of an event, accepted, watched over after saves, and asked 
 });
 
 test('a failed run becomes a test, and opens the editor where it failed', async ({ page, account }) => {
-  await page.goto(`/w/${account.workspace}`);
   const orders = await deployOrders(page);
   await send(orders, { order: null });
   await page.goto(`/w/${account.workspace}/runs`);

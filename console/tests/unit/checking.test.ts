@@ -65,6 +65,42 @@ test('who takes long is asked once changes have rested for as long, within bound
   expect(await restOf()).toBe(REST_MAX_MS);
 });
 
+test('a change that comes while another one still waits is no single one, however long ago that was', async () => {
+  const { checking, signals } = asked(() => 200);
+  void checking.start();
+  await pass(1_000);
+  // Answers take 200 ms: as long as that, changes have to rest.
+  checking.changed();
+  await pass(50);
+  checking.changed();
+  for (let key = 0; key < 4; key += 1) {
+    await pass(REST_MS + 20);
+    checking.changed();
+    await pass(1);
+    expect(signals).toHaveLength(2);
+  }
+  await pass(198);
+  expect(signals).toHaveLength(2);
+  await pass(1);
+  expect(signals).toHaveLength(3);
+});
+
+test('a change in the moment in which the one before would be asked about waits as well', async () => {
+  const { checking, signals } = asked(() => 10);
+  checking.changed();
+  await pass(1);
+  checking.changed();
+  // The clock has gone on, and the timer has not fired yet: the thread was busy.
+  vi.setSystemTime(Date.now() + REST_MS);
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + REST_MS);
+  checking.changed();
+  vi.restoreAllMocks();
+  await pass(REST_MS - 1);
+  expect(signals).toHaveLength(1);
+  await pass(1);
+  expect(signals).toHaveLength(2);
+});
+
 test('nothing is asked any more once it is stopped', async () => {
   const { checking, signals } = asked(() => 100);
   checking.changed();

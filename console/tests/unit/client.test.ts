@@ -88,14 +88,18 @@ describe('the client', () => {
     await failed(answer(api.GET('/api/patterns')));
     expect(signedOut).toHaveBeenCalledOnce();
   });
-  it('notices that the server was updated', async () => {
+  it('notices that the server was updated, once for each build', async () => {
     const updated = vi.fn();
     onChange({ signedOut: () => {}, updated });
-    server(...['1', '1', '2'].map((build) => json(200, {}, { 'x-heddle-build': build })));
+    server(...['1', '1', '2', '2', '3'].map((build) => json(200, {}, { 'x-heddle-build': build })));
     await answer(api.GET('/api/patterns'));
     await answer(api.GET('/api/patterns'));
     expect(updated).not.toHaveBeenCalled();
     await answer(api.GET('/api/patterns'));
     expect(updated).toHaveBeenCalledOnce();
+    await answer(api.GET('/api/patterns'));
+    expect(updated).toHaveBeenCalledOnce();
+    await answer(api.GET('/api/patterns'));
+    expect(updated).toHaveBeenCalledTimes(2);
   });
 });

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { howWell, inAll, noted, remarksOf } from '../../src/api/foreign';
+import { afterEach, expect, test, vi } from 'vitest';
+import { howWell, inAll, noted, remarksOf, reviewed, translated } from '../../src/api/foreign';
 import { readFiles } from '$/screens/patterns/actions';
 
 const item = (nodeId: string | null, message: string) => ({
@@ -7,6 +7,25 @@ const item = (nodeId: string | null, message: string) => ({
   level: 'approximate',
   code: 'x',
   message,
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+test('what is pasted is imported as a part of a workflow, and a file as a whole', async () => {
+  const bodies: unknown[] = [];
+  vi.stubGlobal('fetch', async (request: Request) => {
+    bodies.push(await request.json());
+    const summary = { nodes: 0, exact: 0, approximate: 0, stub: 0, repaired: 0 };
+    const report = { summary, valid: true, connections: [], items: [] };
+    return Response.json({ patterns: [{ name: 'P', report, graphData: { nodes: [] } }] });
+  });
+  const workflow = { nodes: [], connections: {} };
+  await translated({ system: 'n8n', parts: [workflow] });
+  await reviewed({ system: 'n8n', parts: [workflow] });
+  expect(bodies).toEqual([
+    { workflows: [workflow], dryRun: true, fragment: true },
+    { workflows: [workflow], dryRun: true, fragment: false },
+  ]);
 });
 
 test('what differs from n8n is in the notes of the nodes, after what was there', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bucketsOf } from '$/screens/deployment/buckets';
 import { rowsOf, valuesOf } from '$/screens/environments/variables';
-import { found, score } from '$/screens/palette';
+import { found, placeOf, score } from '$/screens/palette';
 import { browserName } from '$/screens/profile/browser';
 import { triggerNames } from '$/screens/triggers';
 import { proof, takes, titleOf, usesSecret } from '$/screens/deployment/webhook';
@@ -75,6 +75,21 @@ describe('the command palette', () => {
   it('puts the best group first and keeps groups together', () => {
     expect(found('run', all).map((each) => each.label)).toEqual(['Runs', 'Run now']);
     expect(found('routing', all).map((each) => each.label)).toEqual(['Order routing']);
+  });
+  it('stays at the entry that was gone to, whatever comes from the server', () => {
+    const [runs, order] = [all[0]!, all[1]!];
+    expect(placeOf(undefined, all)).toBe(0);
+    expect(placeOf(order, all)).toBe(1);
+    const anew = [runs, entry('Patterns', 'Alerts'), { ...order }];
+    expect(placeOf(order, anew)).toBe(2);
+    expect(placeOf(order, [runs])).toBe(0);
+    // Of two patterns with one name, the other is another.
+    const twins = [
+      { ...order, id: 'a' },
+      { ...order, id: 'b' },
+    ];
+    expect(twins.map((twin) => placeOf(twin, twins))).toEqual([0, 1]);
+    expect(placeOf({ ...order, id: 'b' }, twins)).toBe(1);
   });
   it('finds by other words, and by words in any order', () => {
     expect(found('team', all)[0]?.label).toBe('Members');

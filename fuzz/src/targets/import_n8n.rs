@@ -1,7 +1,7 @@
 //! Any JSON as n8n's workflows: the import ends, and what it gives compiles or the report says why not.
 
 use heddle_compiler::{Options, Severity, check as compiled};
-use heddle_import::{Calls, Imported, find, import};
+use heddle_import::{Calls, Imported, find, find_fragments, import};
 use serde_json::Value;
 
 /// Checks an input.
@@ -9,10 +9,9 @@ pub fn check(data: &[u8]) {
     let Some(given) = serde_json::from_slice::<Value>(data).ok() else {
         return;
     };
-    let Ok(workflows) = find(&given, "Workflow") else {
-        return;
-    };
-    for workflow in workflows {
+    let whole = find(&given, "Workflow").unwrap_or_default();
+    let parts = find_fragments(&given, "Workflow").unwrap_or_default();
+    for workflow in whole.into_iter().chain(parts) {
         let imported = import(&workflow, &Calls::new());
         is_told(&imported);
         let summary = imported.report.summary;

@@ -17,6 +17,11 @@ pub(super) fn call(scene: &Scene<'_>) -> Translation {
         (None, true) => "{{ $run.patternId }}".to_owned(),
         (None, false) => literal(id.trim_start_matches('=')),
     };
+    if scene.workflow.is_fragment && node.choice(&["source"], "database") == "parameter" {
+        return Translation::stub(
+            "the workflow that it calls is written within it and was not pasted: import it from a file, and call its pattern",
+        );
+    }
     if pattern.is_empty() || pattern == "null" || node.choice(&["source"], "database") != "database" {
         return Translation::stub("the workflow that it calls is missing, computed, in a file or at a URL");
     }

@@ -1,8 +1,9 @@
 //! Code nodes as JavaScript nodes: the user's code in a function, with n8n's names around it.
 
-use super::plain::{is_plain, may_change};
+use super::plain::Reading;
 use super::statics;
 use crate::built::Translation;
+use crate::remark::OUTSIDE;
 use crate::rewrite::mentioned;
 use crate::scan::is_name_byte;
 use crate::scene::Scene;
@@ -14,10 +15,7 @@ const MISSING: &[&str] = &[
     "import(",
     "this.helpers",
     "this.getWorkflowStaticData",
-    "DateTime",
     "$jmespath",
-    "$now",
-    "$today",
     "$binary",
     "$env",
     "$vars",
@@ -25,7 +23,6 @@ const MISSING: &[&str] = &[
     "$evaluateExpression",
     "moment(",
     "getBinaryDataBuffer",
-    "Intl.",
     "getNodeParameter",
     "$workflow",
     "$execution",
@@ -34,6 +31,21 @@ const MISSING: &[&str] = &[
     "process.env",
     "getCredentials",
     "luxon",
+];
+
+/// What code has that loads Luxon, which is built in.
+const LUXON: &str = "const builtInLuxon = { DateTime, Duration, Interval };
+";
+const REQUIRED_LUXON: &[&str] = &["require('luxon')", "require(\"luxon\")", "require(`luxon`)"];
+
+/// What Luxon has besides.
+const LUXON_LACKS: &[&str] = &[
+    "Settings",
+    "Info",
+    "IANAZone",
+    "FixedOffsetZone",
+    "SystemZone",
+    "InvalidZone",
 ];
 
 /// Items are `{json}` inside, and values outside.
@@ -164,16 +176,30 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
     if code.trim().is_empty() {
         return Translation::stub("the code is empty");
     }
-    if let Some(missing) = MISSING.iter().find(|name| code.contains(*name)) {
+    let loads_luxon = REQUIRED_LUXON.iter().any(|required| code.contains(required));
+    let code = &REQUIRED_LUXON.iter().fold(code.to_owned(), |code, required| {
+        code.replace(required, "builtInLuxon")
+    });
+    let is_missing = |name: &&&str| match **name {
+        // What it is called once it is loaded.
+        "luxon" => !loads_luxon && code.contains("luxon"),
+        name => code.contains(name),
+    };
+    if loads_luxon && let Some(name) = LUXON_LACKS.iter().find(|name| has_name(code, name)) {
+        return Translation::stub(format!(
+            "its code uses Luxon's `{name}`, which JavaScript nodes don't have"
+        ));
+    }
+    if let Some(missing) = MISSING.iter().find(is_missing) {
         let name = missing.trim_end_matches(['(', '.']);
         return Translation::stub(format!(
             "its code uses `{name}`, which JavaScript nodes don't have"
         ));
     }
     let names = mentioned(code);
-    let known = names
-        .iter()
-        .filter(|name| scene.workflow.nodes.iter().any(|node| node.name == **name));
+    let outside = names.iter().find(|name| scene.flow.place_of(name).is_none());
+    let outside = outside.filter(|_| scene.workflow.is_fragment);
+    let known = names.iter().filter(|name| scene.flow.place_of(name).is_some());
     let params: Map<String, Value> = known
         .take(50)
         .map(|name| {
@@ -193,15 +219,23 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
         Err(why) => return Translation::stub(why),
     };
     let declared = statics.as_ref().map(|statics| statics.declared.as_str());
-    let module = module(code, called, declared);
+    let reading = Reading::of(code);
+    let copy = if reading.may_change() { COPIES } else { SHARES };
+    let module = module(code, called, (copy, declared, scene.names.zone));
     let parameters = json!({"code": module, "params": params});
-    let translation = match called {
+    let mut translation = match called {
         Called::Once => Translation::whole("JavaScript", parameters),
         _ => Translation::each("JavaScript", parameters),
     };
+    if let Some(name) = outside {
+        let message = format!(
+            "the code reads the node `{name}`, which is not part of what was pasted and has no items here"
+        );
+        translation = translation.differs(OUTSIDE, message);
+    }
     translation
         .differs_if(
-            !is_exact(scene, code, called),
+            !is_exact(scene, (code, &reading), called),
             "javascript",
             "code is executed as a strict module, and libraries can't be loaded",
         )
@@ -222,14 +256,14 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
             "in code, `.item` of another node is its first item",
         )
         .differs_if(
-            code.contains(".toLocale"),
-            "languages",
-            "`toLocaleString` and its like know no languages and no time zones in code: format in an expression before it",
+            scene.names.zone.is_some_and(|zone| !is_utc(zone)) && code.contains("DateTime"),
+            "time-zone",
+            "times that code makes by `DateTime` are in UTC unless it names a zone, in n8n in the workflow's",
         )
 }
 
 /// Whether code only does what is the same everywhere with the items that come, and with those of nodes that it names.
-fn is_exact(scene: &Scene<'_>, code: &str, called: &Called) -> bool {
+fn is_exact(scene: &Scene<'_>, (code, reading): (&str, &Reading<'_>), called: &Called) -> bool {
     let (given, ways): (&[&str], &[&str]) = match called {
         Called::Once => (
             &["items", "$input", "$json", "$"],
@@ -244,7 +278,7 @@ fn is_exact(scene: &Scene<'_>, code: &str, called: &Called) -> bool {
     let others = ["binary", "pairedItem", "itemMatching"];
     count("$input") == reads
         && !others.iter().any(|other| code.contains(other))
-        && is_plain(code, given)
+        && reading.is_plain(given)
         && reads_nodes(scene, code)
 }
 
@@ -255,10 +289,20 @@ fn reads_nodes(scene: &Scene<'_>, code: &str) -> bool {
         let quote = rest.chars().next().filter(|c| "'\"`".contains(*c));
         let literal = quote.and_then(|quote| rest.strip_prefix(quote)?.split_once(quote));
         literal.is_some_and(|(name, behind)| {
-            let is_node = scene.workflow.nodes.iter().any(|node| node.name == name);
+            let is_node = scene.flow.place_of(name).is_some();
             let reads = [").all()", ").first()", ").last()"];
             is_node && reads.iter().any(|read| behind.starts_with(read))
         })
+    })
+}
+
+/// Whether a name stands in the code by itself.
+fn has_name(code: &str, name: &str) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| is_name_byte(*byte));
+    let bytes = code.as_bytes();
+    code.match_indices(name).any(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        !is_part(before) && !is_part(bytes.get(at + name.len()))
     })
 }
 
@@ -288,10 +332,25 @@ fn declared(code: &str) -> String {
     }
 }
 
+fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "Etc/UTC" | "GMT" | "Etc/GMT")
+}
+
+/// n8n's names of times, for code that has them.
+fn now(code: &str, zone: Option<&str>) -> String {
+    if !code.contains("$now") && !code.contains("$today") {
+        return String::new();
+    }
+    let zone = zone.map(|zone| format!(".setZone({})", Value::from(zone)));
+    let zone = zone.unwrap_or_default();
+    format!("const $now = DateTime.now(){zone}, $today = $now.startOf(\"day\");\n")
+}
+
 /// The code is a block within its function, so that it can declare `items` and whatever else it is given, as in n8n.
-fn module(code: &str, called: &Called, statics: Option<&str>) -> String {
+fn module(code: &str, called: &Called, (copy, statics, zone): (&str, Option<&str>, Option<&str>)) -> String {
     let names = declared(code);
-    let copy = if may_change(code) { COPIES } else { SHARES };
+    let now = now(code, zone);
+    let luxon = if code.contains("builtInLuxon") { LUXON } else { "" };
     let item = match called {
         Called::Once => "undefined",
         Called::Each => "items[0]",
@@ -307,7 +366,7 @@ fn module(code: &str, called: &Called, statics: Option<&str>) -> String {
         ),
     };
     format!(
-        "{copy}{AROUND}{around}{names}async function user(items, $input, $json, item, $, $node{more}) {{ {{\n{code}\n}} }}\n\n\
+        "{copy}{AROUND}{now}{luxon}{around}{names}async function user(items, $input, $json, item, $, $node{more}) {{ {{\n{code}\n}} }}\n\n\
         export default async ({{ input: value, params }}) => {{\n  \
         const items = wrap(value);\n  \
         const input = node(items);\n  \

@@ -88,6 +88,77 @@ pub(super) fn spreadsheet(scene: &Scene<'_>) -> Translation {
     }
 }
 
+/// The first node for files that n8n had, from a time before files were made and read by nodes of their own.
+pub(super) fn moved(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let encoding = match node.choice(&["options", "encoding"], "utf8") {
+        "" => "utf8",
+        encoding => encoding,
+    };
+    match (node.choice(&["mode"], "binaryToJson"), encoding) {
+        ("binaryToJson", encoding) => read_of(scene, encoding),
+        ("jsonToBinary", "utf8") => made_of(scene),
+        (_, other) => Translation::stub(format!("text in `{other}` is neither read nor written")),
+    }
+}
+
+fn read_of(scene: &Scene<'_>, encoding: &str) -> Translation {
+    let node = scene.node;
+    let is_on = |name: &str| node.flag(&["options", name], false);
+    let read = |format: &str| Translation::each("File", json!({"file": item(scene), "format": format}));
+    if node.flag(&["setAllData"], true) {
+        return match encoding {
+            "utf8" => read("json").differs("files", FILES),
+            other => Translation::stub(format!("text in `{other}` is not read")),
+        };
+    }
+    let key = node.choice(&["destinationKey"], "data");
+    if key.is_empty() || key.starts_with('=') || key.contains(['.', '[']) {
+        return Translation::stub("the name of the field is computed or a path");
+    }
+    let format = match (encoding, is_on("keepAsBase64"), is_on("jsonParse")) {
+        (_, true, false) | ("base64", false, false) => "base64",
+        ("utf8", false, true) => "json",
+        ("utf8", false, false) => "text",
+        (other, ..) => return Translation::stub(format!("text in `{other}` is not read")),
+    };
+    read(format)
+        .then("Transform", json!({"value": {key: "{{ $input }}"}}), true)
+        .differs("files", FILES)
+}
+
+fn made_of(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let is_on = |name: &str| node.flag(&["options", name], false);
+    let is_part = !node.flag(&["convertAllData"], true);
+    let content = match is_part {
+        true => field_of(scene, node.choice(&["sourceKey"], "data")),
+        false => Some(item(scene)),
+    };
+    let Some(content) = content else {
+        return Translation::stub("the field with the content is computed or missing");
+    };
+    let (format, default) = match (is_on("dataIsBase64"), is_on("useRawData")) {
+        (true, _) if is_part => (Some("base64"), "file"),
+        (_, true) if is_part => (None, "file.txt"),
+        _ => (Some("json"), "file.json"),
+    };
+    let mut parameters = json!({"operation": "make", "content": content, "name": name(scene, default)});
+    if let Some(format) = format {
+        parameters["format"] = format.into();
+    }
+    if let Some(kind) = option(scene, "mimeType") {
+        parameters["type"] = kind;
+    }
+    Translation::each("File", parameters)
+        .differs("files", FILES)
+        .differs_if(
+            is_on("keepSource") || is_part,
+            "fields",
+            "the fields of the item are not kept beside the file",
+        )
+}
+
 /// Pictures: their size, or another one.
 pub(super) fn picture(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
@@ -168,7 +239,10 @@ fn item(scene: &Scene<'_>) -> Value {
 
 /// A field of the item whose name is a parameter.
 fn field(scene: &Scene<'_>, parameter: &str) -> Option<Value> {
-    let name = scene.node.text(&[parameter]);
+    field_of(scene, scene.node.text(&[parameter]))
+}
+
+fn field_of(scene: &Scene<'_>, name: &str) -> Option<Value> {
     let is_plain = !name.is_empty() && !name.starts_with('=');
     let path: String = name
         .split('.')
@@ -234,7 +308,7 @@ fn rows_of_any(scene: &Scene<'_>) -> Translation {
         )
 }
 
-fn pages(scene: &Scene<'_>) -> Translation {
+pub(super) fn pages(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
     let joined = node.flag(&["options", "joinPages"], true);
     let mut parameters = json!({"value": item(scene), "perPage": !joined});

@@ -2,8 +2,10 @@
 
 use crate::built::Translation;
 use crate::conditions::Conditions;
+use crate::expression::quoted;
 use crate::loops;
 use crate::scene::Scene;
+use crate::workflow::Node;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -178,6 +180,7 @@ pub(super) fn merge(scene: &Scene<'_>) -> Translation {
         "combineByFields" | "mergeByFields" | "mergeByKey" => by_fields(scene, old),
         "chooseBranch" | "passThrough" | "wait" => choose(scene),
         "combineAll" | "multiplex" => product(scene),
+        "removeKeyMatches" | "keepKeyMatches" => by_old_key(scene, by == "keepKeyMatches"),
         other => Translation::stub(format!("Merge has no mode like `{other}`")),
     }
 }
@@ -195,15 +198,83 @@ fn has_both(scene: &Scene<'_>) -> bool {
 /// How fields of the same name are merged.
 const CLASH: &str = "of objects that are a field of both, the last one counts as a whole; n8n merges them";
 
+/// How n8n is told to merge fields of the same name, if it is told.
+fn told_clash(node: &Node) -> Option<&Value> {
+    let told = node.parameter(&["options", "clashHandling", "values"]);
+    told.as_object()
+        .is_some_and(|told| !told.is_empty())
+        .then_some(told)
+}
+
+/// Whether what is in fields of the same name is merged.
+fn is_deep(node: &Node) -> bool {
+    let told = told_clash(node).and_then(|told| told.get("mergeMode"));
+    node.version >= 2.0 && told.is_none_or(|mode| mode == "deepMerge")
+}
+
+/// What differs of fields of the same name.
+fn clash(node: &Node) -> Option<&'static str> {
+    let told = told_clash(node);
+    let choice = |name: &str| told.and_then(|told| told.get(name)).and_then(Value::as_str);
+    let last = format!("preferInput{}", inputs(node).unwrap_or(2));
+    match (told, choice("resolveClash")) {
+        (Some(_), None) => {
+            Some("of fields of the same name the last one counts; what n8n does is not said in its export")
+        }
+        (Some(_), Some("addSuffix")) => {
+            Some("fields get no suffixes: of those of the same name the last one counts")
+        }
+        (Some(_), Some(prefers)) if prefers != "preferLast" && prefers != last => {
+            Some("of fields of the same name the last input's count; n8n prefers another input's")
+        }
+        (Some(told), _) if told.get("overrideEmpty") == Some(&Value::Bool(true)) => {
+            Some("empty fields of the last input count as well; n8n keeps what there was")
+        }
+        _ if !is_deep(node) => Some("items have the files of the last input only; n8n keeps those of all"),
+        _ => None,
+    }
+}
+
+/// How many inputs it has; none if that is computed.
+fn inputs(node: &Node) -> Option<u64> {
+    match node.parameter(&["numberInputs"]) {
+        Value::Null => Some(2),
+        given => given.as_u64(),
+    }
+}
+
+/// Whether exactly one edge leads to each input.
+fn has_one_each(scene: &Scene<'_>) -> bool {
+    let edges = scene.workflow.edges.iter();
+    let edges = edges.filter(|edge| edge.is_main && edge.target == scene.place);
+    let mut found: Vec<u64> = edges.map(|edge| edge.input as u64).collect();
+    found.sort_unstable();
+    inputs(scene.node).is_some_and(|inputs| found.into_iter().eq(0..inputs))
+}
+
 fn by_position(scene: &Scene<'_>) -> Translation {
-    let unpaired = scene.node.flag(&["options", "includeUnpaired"], false)
-        || scene.node.choice(&["join"], "inner") != "inner";
-    Translation::whole("Merge", json!({"mode": "zip"}))
-        .differs("clash", CLASH)
+    let node = scene.node;
+    let unpaired = match node.version >= 2.0 {
+        true => node.flag(&["options", "includeUnpaired"], false),
+        false => node.choice(&["join"], "left") != "inner",
+    };
+    let clash = clash(node);
+    Translation::whole("Merge", json!({"mode": "zip", "deep": is_deep(node)}))
+        .differs_if(clash.is_some(), "clash", clash.unwrap_or_default())
         .differs_if(
             unpaired,
             "unpaired",
             "items without a partner at their place are left out",
+        )
+        .differs_if(
+            (2.0..3.0).contains(&node.version),
+            "empty",
+            "if no items come by one input, nothing leaves; in n8n those of the other one do",
+        )
+        .differs_if(
+            !has_one_each(scene),
+            "inputs",
+            "the lists of all edges are merged; in n8n nothing leaves if an input has no edge, and those of one input are not merged",
         )
 }
 
@@ -256,19 +327,90 @@ fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
     if left.is_empty() || right.is_empty() || left.starts_with('=') || right.starts_with('=') || several {
         return Translation::stub("there are no fields to match, several, or computed ones");
     }
-    let kind = match node.choice(&["joinMode"], if old { "enrichInput1" } else { "keepMatches" }) {
+    let join = node.choice(&["joinMode"], if old { "enrichInput1" } else { "keepMatches" });
+    if let ("keepNonMatches", of @ ("input1" | "input2")) = (join, node.choice(&["outputDataFrom"], "both")) {
+        return without_partner(scene, &left, &right, of == "input2");
+    }
+    let kind = match join {
         "keepMatches" => "inner",
         "enrichInput1" => "left",
         "enrichInput2" => "right",
         "keepEverything" => "full",
         other => return Translation::stub(format!("Merge has no mode like `{other}`")),
     };
+    let of_one = node.choice(&["outputDataFrom"], "both") != "both";
     let translation = match kind {
-        "inner" => Translation::whole("Merge", json!({"mode": "join", "key": left, "rightKey": right})),
+        "inner" => {
+            let parameters = json!({"mode": "join", "key": left, "rightKey": right, "deep": is_deep(node)});
+            let clash = clash(node);
+            Translation::whole("Merge", parameters)
+                .differs_if(clash.is_some(), "clash", clash.unwrap_or_default())
+                .differs(
+                    "key",
+                    "items whose field is null have no partner; in n8n they have each other",
+                )
+        }
         _ => Translation::whole("Join", json!({"leftKey": left, "rightKey": right, "type": kind}))
-            .inputs(&["left", "right"]),
+            .inputs(&["left", "right"])
+            .differs("clash", CLASH),
     };
-    translation.differs("clash", CLASH)
+    translation.differs_if(
+        of_one && kind == "inner",
+        "output",
+        "items have the fields of both inputs; n8n is told to give those of one",
+    )
+}
+
+/// What follows the name of an item to read its field.
+fn path(node: &Node, field: &str) -> String {
+    let parts = match node.flag(&["options", "disableDotNotation"], false) {
+        true => vec![field],
+        false => field.split('.').collect(),
+    };
+    let parts = parts.into_iter().map(|part| format!("?.[{}]", quoted(part)));
+    parts.collect()
+}
+
+/// The items of one input of which the other one has none with the same field.
+fn without_partner(scene: &Scene<'_>, left: &str, right: &str, of_second: bool) -> Translation {
+    if !has_both(scene) {
+        return Translation::stub("nothing leads to one of its inputs");
+    }
+    let (left, right) = (path(scene.node, left), path(scene.node, right));
+    let ((own, key), (others, other_key)) = match of_second {
+        true => (("b", right), ("a", left)),
+        false => (("a", left), ("b", right)),
+    };
+    let kept = format!(
+        "{{{{ $input.{own}.filter(one => one{key} === undefined || !$input.{others}.some(other => other{other_key} === one{key})) }}}}"
+    );
+    Translation::of_two("WithoutPartner", &kept).differs(
+        "key",
+        "fields match if they are strictly equal, and objects and lists never do",
+    )
+}
+
+/// The same of n8n's first version, which looks at texts: the items of the first input that have a partner, or those that have none.
+fn by_old_key(scene: &Scene<'_>, with_partner: bool) -> Translation {
+    let node = scene.node;
+    let (left, right) = (node.text(&["propertyName1"]), node.text(&["propertyName2"]));
+    if left.is_empty() || right.is_empty() || left.starts_with('=') || right.starts_with('=') {
+        return Translation::stub("there are no fields to match, or computed ones");
+    }
+    if !has_both(scene) {
+        return Translation::stub("nothing leads to one of its inputs");
+    }
+    let (left, right) = (path(node, left), path(node, right));
+    let partner =
+        format!("$input.b.some(other => other{right} && String(other{right}) === String(one{left}))");
+    let (name, kept) = match with_partner {
+        true => ("WithPartner", format!("one{left} !== undefined && {partner}")),
+        false => ("WithoutPartner", format!("one{left} === undefined || !{partner}")),
+    };
+    Translation::of_two(name, &format!("{{{{ $input.a.filter(one => {kept}) }}}}")).differs(
+        "key",
+        "all values are compared as text; in n8n only texts and numbers are",
+    )
 }
 
 pub(super) fn batches(scene: &Scene<'_>) -> Translation {

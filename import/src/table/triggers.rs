@@ -158,7 +158,7 @@ fn scheduled(scene: &Scene<'_>, rules: Vec<Result<String, String>>) -> Translati
     }
     let mut translation = Translation::whole("OnSchedule", parameters)
         .differs_if(
-            crate::readers::is_read(scene.workflow, scene.place),
+            scene.flow.readers.read(scene.workflow, scene.place),
             "event",
             "the event is `{scheduledAt, firedAt}`, not n8n's fields of the time",
         )

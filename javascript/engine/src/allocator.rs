@@ -63,6 +63,11 @@ pub fn set_now_ms(ms: f64) {
     NOW_MS.set(ms);
 }
 
+/// The time that was set last.
+pub fn now_ms() -> f64 {
+    NOW_MS.get()
+}
+
 /// The name that rquickjs-sys gives to its clock; defined here, it is no import.
 #[unsafe(no_mangle)]
 extern "C" fn __rquickjs_host_now_us() -> f64 {

@@ -17,3 +17,4 @@ mod layout;
 mod natives;
 mod random;
 mod realm;
+mod times;

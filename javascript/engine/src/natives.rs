@@ -1,7 +1,7 @@
 //! What the prelude can't write in JavaScript, or not well: an object that only the prelude sees.
 
 use crate::codec::text_of;
-use crate::{calls, random};
+use crate::{calls, random, times};
 use rquickjs::String as Text;
 use rquickjs::function::{Opt, This};
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result, TypedArray, Value};
@@ -39,6 +39,7 @@ pub fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     native.set("decodeUtf8", Function::new(ctx.clone(), decode_utf8)?)?;
     native.set("parseUrl", Function::new(ctx.clone(), parse_url)?)?;
     native.set("changeUrl", Function::new(ctx.clone(), change_url)?)?;
+    times::define(ctx, &native)?;
     Ok(native)
 }
 

@@ -19,6 +19,8 @@ const PRELUDE: &[(&str, &str)] = &[
     ("url", include_str!("prelude/url.js")),
     ("crypto", include_str!("prelude/crypto.js")),
     ("performance", include_str!("prelude/performance.js")),
+    ("intl", include_str!("prelude/intl.js")),
+    ("date_times", include_str!("prelude/date_times.js")),
 ];
 const MODULE_PRELUDE: &[(&str, &str)] = &[
     ("timers", include_str!("prelude/timers.js")),
@@ -29,7 +31,6 @@ const MODULE_PRELUDE: &[(&str, &str)] = &[
 ];
 const EXPRESSION_PRELUDE: &[(&str, &str)] = &[
     ("times", include_str!("prelude/times.js")),
-    ("locale", include_str!("prelude/locale.js")),
     ("freeze", include_str!("prelude/freeze.js")),
 ];
 

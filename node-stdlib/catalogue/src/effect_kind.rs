@@ -50,6 +50,7 @@ pub const EFFECT_KINDS: &[EffectKind] = &[
     kind("sleep", Reach::Nothing),
     kind("sql", Reach::Outside),
     kind("stream", Reach::Service),
+    kind("stream-read", Reach::Outside),
     kind("wait", Reach::Nothing),
 ];
 

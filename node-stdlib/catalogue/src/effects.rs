@@ -8,6 +8,7 @@ mod http_request;
 mod image;
 mod key_value;
 mod pdf;
+mod read_stream;
 mod send_email;
 mod sql_query;
 mod xlsx;
@@ -23,6 +24,7 @@ use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Sc
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     http_request::TYPE,
+    read_stream::TYPE,
     sql_query::TYPE,
     send_email::TYPE,
     key_value::TYPE,

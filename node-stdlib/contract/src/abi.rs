@@ -374,6 +374,10 @@ pub mod code {
     pub const FILE_NOT_FOUND: &str = "FILE_NOT_FOUND";
     /// A file is too large, or the part of it that is read at once.
     pub const FILE_LIMIT: &str = "FILE_LIMIT";
+    /// A response that is read while it arrives is not open, or no longer.
+    pub const STREAM_GONE: &str = "STREAM_GONE";
+    /// An entry of such a response is too large, or too many of them are open.
+    pub const STREAM_LIMIT: &str = "STREAM_LIMIT";
     /// A token's signature, algorithm, issuer or audience is not what is expected.
     pub const JWT_INVALID: &str = "JWT_INVALID";
     /// A token's time is over.

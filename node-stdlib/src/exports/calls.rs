@@ -2,7 +2,7 @@
 //!
 //! Such a function ends before the call that it is an argument of, so its parameters live on a stack of frames.
 
-use super::handles::{make, value};
+use super::handles::{make, read, value};
 use super::with_run;
 use heddle_values::Value;
 use heddle_values::date_time::Clock;
@@ -93,10 +93,16 @@ fn called(call: impl FnOnce(&mut Table) -> Outcome) -> i32 {
 }
 
 fn method(receiver: i32, method: i32, arguments: &[Value]) -> i32 {
-    match Method::from_number(method as u32) {
-        Some(method) => called(|table| methods::call_method(&value(receiver), method, arguments, table)),
-        None => heddle_contract::abi::UNDEFINED,
-    }
+    let Some(method) = Method::from_number(method as u32) else {
+        return heddle_contract::abi::UNDEFINED;
+    };
+    called(|table| match method.callback() {
+        Some(_) => methods::call_method(&value(receiver), method, arguments, table),
+        // It calls nothing that makes handles, so that its receiver is read in place.
+        None => read(receiver, |receiver| {
+            methods::call_method(receiver, method, arguments, table)
+        }),
+    })
 }
 
 fn global(global: i32, arguments: &[Value]) -> i32 {
@@ -106,9 +112,14 @@ fn global(global: i32, arguments: &[Value]) -> i32 {
     }
 }
 
-/// The arguments that are given.
-fn first(count: i32, arguments: &[Value; 3]) -> &[Value] {
-    &arguments[..arguments.len().min(count as u32 as usize)]
+/// Calls `body` with the arguments that are given.
+fn with_arguments(count: i32, [a, b, c]: [i32; 3], body: impl Fn(&[Value]) -> i32) -> i32 {
+    match count {
+        0 => body(&[]),
+        1 => body(&[value(a)]),
+        2 => body(&[value(a), value(b)]),
+        _ => body(&[value(a), value(b), value(c)]),
+    }
 }
 
 fn elements(array: i32) -> Vec<Value> {
@@ -120,7 +131,7 @@ fn elements(array: i32) -> Vec<Value> {
 
 #[unsafe(export_name = "call_method")]
 extern "C" fn call_method(receiver: i32, number: i32, count: i32, a: i32, b: i32, c: i32) -> i32 {
-    method(receiver, number, first(count, &[value(a), value(b), value(c)]))
+    with_arguments(count, [a, b, c], |arguments| method(receiver, number, arguments))
 }
 
 #[unsafe(export_name = "call_method_with")]
@@ -130,7 +141,7 @@ extern "C" fn call_method_with(receiver: i32, number: i32, arguments: i32) -> i3
 
 #[unsafe(export_name = "call_global")]
 extern "C" fn call_global(number: i32, count: i32, a: i32, b: i32, c: i32) -> i32 {
-    global(number, first(count, &[value(a), value(b), value(c)]))
+    with_arguments(count, [a, b, c], |arguments| global(number, arguments))
 }
 
 #[unsafe(export_name = "call_global_with")]

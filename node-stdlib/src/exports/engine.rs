@@ -69,9 +69,20 @@ impl Engine {
         };
         let answer = (self.result)();
         let (from, len) = ((answer >> 32) as i32, answer as u32 as usize);
-        let mut copy = vec![0; len];
         // SAFETY: the host writes exactly `len` bytes.
-        unsafe { host_engine_read(from, len, copy.as_mut_ptr()) };
+        let copy = unsafe { read_text(len, |address| host_engine_read(from, len, address)) };
         (Status::from_code(status).unwrap_or(Status::Failed), copy)
     }
+}
+
+/// What is written by `read`.
+///
+/// # Safety
+/// `read` writes so many bytes to the address.
+pub(super) unsafe fn read_text(length: usize, read: impl FnOnce(*mut u8)) -> Vec<u8> {
+    let mut text = Vec::with_capacity(length);
+    read(text.as_mut_ptr());
+    // SAFETY: there is room for them, and the caller has written them.
+    unsafe { text.set_len(length) };
+    text
 }

@@ -3,7 +3,7 @@
 //! Whoever calls compiled code marks the stack and releases it afterwards.
 
 use heddle_contract::plan::{ConstantView, View};
-use heddle_values::{Array, JSON_DEPTH_MAX, JsonTexts, Object, Shape, Value};
+use heddle_values::{Array, JSON_DEPTH_MAX, JsonTexts, Near, Object, Shape, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
@@ -32,7 +32,7 @@ struct List {
 pub(super) struct Resolved {
     pub value: &'static Value,
     /// Where objects have had it.
-    pub place: Cell<u32>,
+    pub near: Near,
 }
 
 /// The plan's constants, each made when it is first read.
@@ -90,7 +90,7 @@ fn resolved(names: i32) -> Option<&'static List> {
         Some(seen @ Names::Read) => {
             let resolved = |value| Resolved {
                 value,
-                place: Cell::new(0),
+                near: Near::default(),
             };
             let list = List {
                 names: read_names(names).map(resolved).collect(),
@@ -128,8 +128,10 @@ pub(super) fn object_of(names: i32, items: &[i32]) -> Object {
     let texts = || list.names.iter().map(|name| name.value.to_text());
     match list.shape.get_or_init(|| Shape::of_names(texts().collect()).ok()) {
         Some(shape) if shape.len() <= items.len() => {
-            let values = items.iter().take(shape.len()).map(|item| value(*item));
-            Object::of_shape(shape.clone(), values.collect())
+            let items = items.iter().take(shape.len());
+            let values = HANDLES
+                .with_borrow(|handles| items.map(|item| read_of(handles, *item, Value::clone)).collect());
+            Object::of_shape(shape.clone(), values)
         }
         _ => Object::of_properties(texts().zip(items).map(|(name, item)| (name, value(*item)))),
     }
@@ -164,13 +166,26 @@ pub(super) fn make(value: Value) -> i32 {
 /// Reads the value of a handle. `reader` must not make handles.
 pub(super) fn read<T>(handle: i32, reader: impl FnOnce(&Value) -> T) -> T {
     if handle < 0 {
-        return reader(CONSTANTS.get().get(!handle as usize).unwrap_or(&Value::Undefined));
+        return reader(constant(handle));
+    }
+    HANDLES.with_borrow(|handles| read_of(handles, handle, reader))
+}
+
+#[inline]
+fn constant(handle: i32) -> &'static Value {
+    CONSTANTS.get().get(!handle as usize).unwrap_or(&Value::Undefined)
+}
+
+#[inline]
+fn read_of<T>(handles: &[Value], handle: i32, reader: impl FnOnce(&Value) -> T) -> T {
+    if handle < 0 {
+        return reader(constant(handle));
     }
     let handle = handle as usize;
-    HANDLES.with_borrow(|handles| match handle.checked_sub(FIXED) {
+    match handle.checked_sub(FIXED) {
         Some(at) => reader(handles.get(at).unwrap_or(&Value::Undefined)),
         None => reader(&fixed(handle)),
-    })
+    }
 }
 
 /// Reads the values of two handles, without counting references. `reader` must not make handles.

@@ -1,6 +1,6 @@
 //! The run loop's outside, as WebAssembly has it: the host's functions and the module's function table.
 
-use super::engine::Engine;
+use super::engine::{Engine, read_text};
 use super::handles::{mark, release, returned};
 use super::registers::{CURRENT_NODE, SITE};
 use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
@@ -66,12 +66,6 @@ macro_rules! dispatch {
     }};
 }
 
-fn read_text(length: usize, read: impl FnOnce(*mut u8)) -> Vec<u8> {
-    let mut text = vec![0; length];
-    read(text.as_mut_ptr());
-    text
-}
-
 impl Outside for Host {
     fn call_body(&self, _: &Run<'_, Self>, function: u32) {
         let height = mark();
@@ -88,10 +82,9 @@ impl Outside for Host {
 
     fn read(&self, input: Input) -> Vec<u8> {
         let which = input as i32;
+        let length = host_input_length(which) as u32 as usize;
         // SAFETY: the host writes exactly as many bytes as it said.
-        read_text(host_input_length(which) as u32 as usize, |address| unsafe {
-            host_input_read(which, address)
-        })
+        unsafe { read_text(length, |address| host_input_read(which, address)) }
     }
 
     fn effect_start(&self, node: u32, kind: &str, key: &str, request: &str) -> u32 {
@@ -113,13 +106,10 @@ impl Outside for Host {
     fn effect_wait(&self) -> (u32, Vec<u8>) {
         let ended = host_effect_wait();
         let id = (ended >> 32) as u32;
-        // SAFETY: the host writes exactly as many bytes as it said.
-        (
-            id,
-            read_text(ended as u32 as usize, |address| unsafe {
-                host_effect_take(id, address)
-            }),
-        )
+        let length = ended as u32 as usize;
+        // SAFETY: as in `read`.
+        let text = unsafe { read_text(length, |address| host_effect_take(id, address)) };
+        (id, text)
     }
 
     fn log(&self, level: Level, node: u32, message: &str) {

@@ -55,7 +55,7 @@ fn along_known(from: &Value, mut names: &'static [Resolved]) -> Result<Value, Ty
     let mut at = from;
     while let [name, rest @ ..] = names {
         let own = match (at, name.value) {
-            (Value::Object(object), Value::String(text)) => object.get_near(text, &name.place),
+            (Value::Object(object), Value::String(text)) => object.get_near(text, &name.near),
             _ => None,
         };
         match own {

@@ -21,7 +21,7 @@ fn append(append: impl FnOnce(&mut TextBuilder) -> Result<(), TypeError>) {
 
 #[unsafe(export_name = "text_begin")]
 extern "C" fn text_begin() {
-    OPEN.with_borrow_mut(|open| open.push(TextBuilder::default()));
+    OPEN.with_borrow_mut(|open| open.push(TextBuilder::short()));
 }
 
 #[unsafe(export_name = "text_append")]

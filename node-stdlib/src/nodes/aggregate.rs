@@ -1,6 +1,6 @@
 //! Aggregate: sums of a list, as a whole or by groups.
 
-use super::parameters::{array, choice, given, items, mismatch, object, required, select};
+use super::parameters::{Selector, array, choice, given, items, mismatch, object, required};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
@@ -30,6 +30,13 @@ struct Group {
 pub fn aggregate(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let fields = fields(parameters)?;
     let selectors = array(parameters, "groupBy")?.cloned();
+    let of_keys: Option<Vec<Selector<'_>>> = selectors
+        .as_ref()
+        .map(|list| list.iter().map(Selector::of).collect());
+    let of_fields = fields
+        .iter()
+        .map(|field| field.selector.as_ref().map(Selector::of));
+    let of_fields: Vec<Option<Selector<'_>>> = of_fields.collect();
     let items = items(parameters, context)?;
     let new_group = |keys| Group {
         keys,
@@ -44,10 +51,10 @@ pub fn aggregate(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let (mut keys, mut key) = (Vec::new(), String::new());
     for (index, item) in items.iter().enumerate() {
         let mut place = 0;
-        if let Some(selectors) = &selectors {
+        if let Some(selectors) = &of_keys {
             keys.clear();
-            for selector in selectors.iter() {
-                keys.push(select(selector, item, index, context)?);
+            for selector in selectors {
+                keys.push(selector.select(item, index, context)?);
             }
             key.clear();
             write_key_of_list(&keys, &mut key);
@@ -60,9 +67,9 @@ pub fn aggregate(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         let Some(group) = groups.get_mut(place) else {
             continue;
         };
-        for (field, values) in fields.iter().zip(&mut group.values) {
-            values.push(match &field.selector {
-                Some(selector) => select(selector, item, index, context)?,
+        for ((field, selector), values) in fields.iter().zip(&of_fields).zip(&mut group.values) {
+            values.push(match selector {
+                Some(selector) => selector.select(item, index, context)?,
                 // What is only counted is not kept.
                 None if field.operation == "count" => Value::Null,
                 None => item.clone(),

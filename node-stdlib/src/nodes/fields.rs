@@ -24,15 +24,16 @@ pub fn set_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult 
         None => fields,
     };
     let keep = boolean(parameters, "keepInput", true)?;
-    let is_path = |name: &Text| name.as_str().is_some_and(|name| name.contains('.'));
-    let has_paths = fields.keys().any(is_path);
+    // Names are short: calling what searches long texts takes longer.
+    let is_path = |name: &str| name.bytes().any(|byte| byte == b'.');
+    let has_paths = fields.has_name(|name| name.as_str().is_some_and(is_path));
     let set = |mut target: Object| {
         if target.is_empty() && !has_paths {
             return Ok(fields.copy());
         }
         for (name, value) in fields.iter() {
             match name.as_str() {
-                Some(path) if path.contains('.') => set_path(&mut target, path, value.clone()),
+                Some(path) if is_path(path) => set_path(&mut target, path, value.clone()),
                 _ => target.insert(name.clone(), value.clone()),
             }
         }

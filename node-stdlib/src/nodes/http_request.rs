@@ -20,7 +20,7 @@ const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPT
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
 
 /// HttpRequest: asks the host for the effect `http`. The request is `{method, url, headers: [[name, value]],
-/// baseUrl?, body?: {text} | {base64} | {file} | {pieces: [those]}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?, response?}`.
+/// baseUrl?, body?: {text} | {base64} | {file} | {pieces: [those]}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?, response?, accepted?}`.
 pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let method = choice(parameters, "method", METHODS, "GET")?;
     let mut headers = headers(parameters)?;
@@ -32,13 +32,18 @@ pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResul
     }
     if let Some(body) = body::body(parameters, context.execution_key().as_str())? {
         if let Some(content_type) = body.content_type
-            && !headers
-                .iter()
-                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            && !has(&headers, "content-type")
         {
             headers.push(("content-type".into(), content_type));
         }
         request.insert("body", body.content);
+    }
+    // What reading the response needs is checked before anything is sent.
+    let reading = response::Reading::new(parameters)?;
+    let left_outside = reading.left_outside();
+    // Services that have both choose by this between events and one answer.
+    if left_outside == Some("events") && !has(&headers, "accept") {
+        headers.push(("accept".into(), "text/event-stream".into()));
     }
     let pairs = headers
         .into_iter()
@@ -65,13 +70,24 @@ pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResul
         Value::Bool(boolean(parameters, "followRedirects", true)?),
     );
     request.insert("idempotencyKey", Value::from(context.execution_key()));
-    // What reading the response needs is checked before anything is sent.
-    if response::Reading::new(parameters)?.wants_file() {
+    if let Some(form) = left_outside {
         if given(parameters, "pagination").is_some() {
             let message = "The pages of a list are read as JSON: leave out `responseType`, or `pagination`.";
             return Err(Failure::new(code::PARAMETER, message));
         }
-        request.insert("response", Value::from(FILE));
+        if form != FILE {
+            if let Some(name) = ["failure", "result"]
+                .into_iter()
+                .find(|name| given(parameters, name).is_some())
+            {
+                let message = format!(
+                    "A response that is read while it arrives has no body yet for `{name}` to look at: leave out `responseType`, or `{name}`."
+                );
+                return Err(Failure::new(code::PARAMETER, message));
+            }
+            request.insert("accepted", reading.accepted());
+        }
+        request.insert("response", Value::from(form));
     }
     Ok(Outcome::Effect {
         kind: "http",
@@ -111,6 +127,10 @@ fn url(parameters: &Object) -> Result<String, Failure> {
 /// Headers in order.
 fn headers(parameters: &Object) -> Result<Vec<(String, String)>, Failure> {
     form::pairs(parameters, "headers")
+}
+
+fn has(headers: &[(String, String)], wanted: &str) -> bool {
+    headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted))
 }
 
 fn checked_auth(auth: &Object) -> Result<Object, Failure> {

@@ -1,6 +1,6 @@
 //! Nodes that work on one list: Filter, Sort, Limit, Unique, Flatten.
 
-use super::parameters::{choice, given, holds, integer, items, mismatch, required, select};
+use super::parameters::{Selector, choice, given, holds, integer, items, mismatch, required};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
@@ -78,11 +78,12 @@ pub fn flatten(parameters: &Object, context: &mut dyn Context) -> NodeResult {
 /// Unique
 pub fn unique(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let items = items(parameters, context)?;
+    let by = given(parameters, "by").map(Selector::of);
     let mut seen = BTreeSet::new();
     let (mut kept, mut from) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
-        let key = match given(parameters, "by") {
-            Some(selector) => key_of(&select(selector, item, index, context)?),
+        let key = match &by {
+            Some(selector) => key_of(&selector.select(item, index, context)?),
             None => key_of(item),
         };
         if seen.insert(Key(key)) {
@@ -102,14 +103,16 @@ pub fn sort(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         "a list of {value, order}, or an expression with `$a` and `$b`",
     )?;
     let items = items(parameters, context)?;
-    let numbered: Vec<Numbered> = items.iter().cloned().zip(0..).collect();
     let sorted = match by {
-        Value::Function(function) => merge_sort(numbered, &mut |(a, _), (b, _)| {
-            compare_by(*function, a, b, context)
-        })?,
+        Value::Function(function) => {
+            let numbered: Vec<Numbered> = items.iter().cloned().zip(0..).collect();
+            merge_sort(numbered, &mut |(a, _), (b, _)| {
+                compare_by(*function, a, b, context)
+            })?
+        }
         Value::Array(criteria) => {
             let criteria: Result<Vec<_>, Failure> = criteria.iter().enumerate().map(criterion).collect();
-            sort_by_values(numbered, &criteria?, context)?
+            sort_by_values(&items, &criteria?, context)?
         }
         other => {
             return Err(mismatch(
@@ -161,25 +164,37 @@ fn criterion((index, value): (usize, &Value)) -> Result<(Value, bool), Failure> 
 }
 
 fn sort_by_values(
-    items: Vec<Numbered>,
+    items: &[Value],
     criteria: &[(Value, bool)],
     context: &mut dyn Context,
 ) -> Result<Vec<Numbered>, Failure> {
-    let mut rows = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        let keys: Result<Vec<Value>, Failure> = criteria
-            .iter()
-            .map(|(selector, _)| select(selector, &item.0, index, context))
-            .collect();
-        rows.push((keys?, item));
+    let selectors: Vec<Selector<'_>> = criteria
+        .iter()
+        .map(|(selector, _)| Selector::of(selector))
+        .collect();
+    // Those of an item one after the other.
+    let mut keys = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        for selector in &selectors {
+            keys.push(selector.select(item, index, context)?);
+        }
     }
-    rows.sort_by(|(left, _), (right, _)| {
-        let pairs = left.iter().zip(right).zip(criteria);
-        pairs.fold(Ordering::Equal, |order, ((left, right), (_, descending))| {
-            order.then_with(|| compare_values(left, right, *descending))
-        })
+    let keys_of = |index: u32| {
+        let first = index as usize * criteria.len();
+        keys.get(first..).unwrap_or_default()
+    };
+    // Places are moved instead of what is sorted.
+    let mut order: Vec<u32> = (0..).take(items.len()).collect();
+    order.sort_by(|left, right| {
+        let pairs = keys_of(*left).iter().zip(keys_of(*right)).zip(criteria);
+        let mut orders =
+            pairs.map(|((left, right), (_, descending))| compare_values(left, right, *descending));
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     });
-    Ok(rows.into_iter().map(|(_, item)| item).collect())
+    let sorted = order.into_iter();
+    Ok(sorted
+        .filter_map(|index| Some((items.get(index as usize)?.clone(), index)))
+        .collect())
 }
 
 /// [`Value::compare`], but null and missing values stay last when the direction is turned round.

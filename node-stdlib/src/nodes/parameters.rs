@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::node::Context;
 use heddle_contract::abi::code;
-use heddle_values::{Array, Object, Value, number_to_text};
+use heddle_values::{Array, Near, Object, Text, Value, number_to_text};
 
 /// The failure of a parameter that holds something else than it takes.
 pub fn mismatch(name: &str, takes: &str, value: &Value) -> Failure {
@@ -163,6 +163,40 @@ pub fn select(
         Value::Function(function) => context.call(*function, item, index),
         Value::String(path) => Ok(item.at_path(&path.to_utf8()).cloned().unwrap_or_default()),
         constant => Ok(constant.clone()),
+    }
+}
+
+/// As [`select`], for one item of a list after the other.
+pub struct Selector<'a> {
+    selector: &'a Value,
+    /// Of a path that is a single name.
+    name: Option<&'a Text>,
+    near: Near,
+}
+
+impl<'a> Selector<'a> {
+    /// Of a parameter.
+    pub fn of(selector: &'a Value) -> Self {
+        let is_name = |path: &str| !path.is_empty() && !path.contains(['.', '[']);
+        let name = match selector {
+            Value::String(path) if path.as_str().is_some_and(is_name) => Some(path),
+            _ => None,
+        };
+        Selector {
+            selector,
+            name,
+            near: Near::default(),
+        }
+    }
+
+    /// See [`select`].
+    pub fn select(&self, item: &Value, index: usize, context: &mut dyn Context) -> Result<Value, Failure> {
+        match (self.name, item) {
+            (Some(name), Value::Object(object)) => {
+                Ok(object.get_near(name, &self.near).cloned().unwrap_or_default())
+            }
+            _ => select(self.selector, item, index, context),
+        }
     }
 }
 

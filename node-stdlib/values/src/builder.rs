@@ -11,6 +11,15 @@ pub struct TextBuilder {
 }
 
 impl TextBuilder {
+    /// With room for a short text, which then need not grow.
+    pub fn short() -> Self {
+        const BYTES: usize = 64;
+        TextBuilder {
+            text: String::with_capacity(BYTES),
+            units: None,
+        }
+    }
+
     /// Appends a text.
     pub fn push(&mut self, text: &Text) {
         match (&mut self.units, text.as_str()) {

@@ -31,4 +31,4 @@ pub use parse::{JSON_DEPTH_MAX, JsonTexts, ParseError, parse_json};
 pub use print::json_indent;
 pub use text::Text;
 pub use type_error::TypeError;
-pub use value::{Array, ArrayMut, Object, ObjectMaker, Shape, Value};
+pub use value::{Array, ArrayMut, Near, Object, ObjectMaker, Shape, Value};

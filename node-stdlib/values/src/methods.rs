@@ -33,7 +33,7 @@ pub use exception::{Exception, Kind, Outcome};
 pub use math::function_of_number;
 pub use names::{Global, Method};
 
-use crate::{Value, date_time, ops};
+use crate::{Text, Value, date_time, ops};
 use arguments::Arguments;
 
 /// How many arguments a function gets at most from the method that calls it (`reduce`).
@@ -95,6 +95,16 @@ fn has_method(receiver: &Value, method: Method) -> bool {
 /// A global function, such as `Math.max(...arguments)`.
 pub fn call_global(global: Global, arguments: &[Value], caller: &mut dyn Caller) -> Outcome {
     global::call(global, Arguments::new(arguments), caller)
+}
+
+/// `number.toLocaleString(...arguments)`
+pub fn number_to_locale(number: f64, arguments: &[Value]) -> Outcome {
+    locale::to_locale_string(number, Arguments::new(arguments))
+}
+
+/// `text.localeCompare(...arguments)`
+pub fn text_to_locale_order(text: &Text, arguments: &[Value]) -> Outcome {
+    collate::compare(text, Arguments::new(arguments))
 }
 
 fn no_function(receiver: &Value, method: Method) -> Exception {

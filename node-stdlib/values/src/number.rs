@@ -84,6 +84,10 @@ pub(super) fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
 /// The number that begins at a position of a JSON text, and the position after it: a decimal of at most 15 digits without an
 /// exponent. `None` for others, and where there is no number. As [`short_decimal`].
 pub(super) fn json_decimal(text: &[u8], start: usize) -> Option<(f64, usize)> {
+    // Of one digit.
+    if let Some([digit @ b'0'..=b'9', b',' | b'}' | b']', ..]) = text.get(start..) {
+        return Some((f64::from(digit - b'0'), start + 1));
+    }
     let first = start + usize::from(text.get(start) == Some(&b'-'));
     let mut digits = 0;
     let mut at = after_digits(text, first, &mut digits);
@@ -104,7 +108,10 @@ pub(super) fn json_decimal(text: &[u8], start: usize) -> Option<(f64, usize)> {
     if whole + fraction > EXACT_DIGITS_MAX {
         return None;
     }
-    let magnitude = digits as f64 / POWERS[fraction];
+    let magnitude = match fraction {
+        0 => digits as f64,
+        _ => digits as f64 / POWERS[fraction],
+    };
     Some((if first == start { magnitude } else { -magnitude }, at))
 }
 

@@ -3,7 +3,8 @@
 mod shapes;
 
 use super::number::json_decimal;
-use super::plain::{plain_bytes, plain_text};
+use super::plain::{ascii_blocks, plain_bytes, plain_text};
+use super::value::Facts;
 use super::{Array, Object, Text, Value};
 use shapes::{Like, Shapes};
 use std::num::NonZeroUsize;
@@ -33,9 +34,9 @@ impl std::error::Error for ParseError {}
 /// Parses a JSON text (RFC 8259), nested at most `depth_max` deep. Of properties with the same name the last one
 /// counts, in the place of the first. A number too large for a double is an infinity, as in JavaScript.
 pub fn parse_json(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
-    let source = std::str::from_utf8(text).map_err(|error| ParseError {
+    let source = utf8(text).map_err(|offset| ParseError {
         message: "invalid UTF-8".into(),
-        offset: error.valid_up_to(),
+        offset,
         too_deep: false,
     })?;
     parse(source, depth_max, &mut Scratch::default()).map_err(|error| *error)
@@ -71,6 +72,7 @@ fn parse(source: &str, depth_max: usize, scratch: &mut Scratch) -> Result<Value,
         bytes: source.as_bytes(),
         depth_left: depth_max,
         depth_max,
+        facts: Facts::default(),
         error: None,
         scratch,
     };
@@ -83,11 +85,42 @@ fn parse(source: &str, depth_max: usize, scratch: &mut Scratch) -> Result<Value,
     })
 }
 
+/// A text in UTF-8, or how much of it is. What is ASCII, which nearly all is, is seen by blocks.
+fn utf8(text: &[u8]) -> Result<&str, usize> {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        at += ascii_blocks(rest);
+        let rest = text.get(at..).unwrap_or_default();
+        if rest.is_empty() {
+            break;
+        }
+        // A block or two that need a closer look, to the end of a character.
+        let continues = |byte: &&u8| **byte & 0xc0 == 0x80;
+        let more = rest.iter().skip(LOOK_BYTES).take(3).take_while(continues).count();
+        let length = rest.len().min(LOOK_BYTES + more);
+        let near = rest.get(..length).unwrap_or_default();
+        str::from_utf8(near).map_err(|error| at + error.valid_up_to())?;
+        at += length;
+    }
+    #[expect(
+        unsafe_code,
+        reason = "looking at all of it once more takes as long as reading some of it"
+    )]
+    // SAFETY: of all pieces, each is ASCII or was looked at, and none that was ends within a character.
+    Ok(unsafe { str::from_utf8_unchecked(text) })
+}
+
+/// How many bytes are looked at closely where one was found that is not ASCII.
+const LOOK_BYTES: usize = 64;
+
 struct Parser<'a> {
     source: &'a str,
     bytes: &'a [u8],
     depth_left: usize,
     depth_max: usize,
+    /// Of what has been read of the innermost array or object that is open.
+    facts: Facts,
     error: Option<Box<ParseError>>,
     scratch: &'a mut Scratch,
 }
@@ -109,7 +142,7 @@ impl Scratch {
     fn values_from(&mut self, first: usize) -> Vec<Value> {
         match first == 0 && self.values.len() > LONG_FROM {
             true => std::mem::take(&mut self.values),
-            false => self.values.drain(first..).collect(),
+            false => self.values.split_off(first),
         }
     }
 }
@@ -120,8 +153,8 @@ type Next = Option<NonZeroUsize>;
 
 impl Parser<'_> {
     fn whole(&mut self) -> Option<Value> {
-        let at = self.value(self.after_space(0))?.get();
-        let at = self.after_space(at);
+        let at = self.value(0)?.get();
+        let (at, _) = self.token(at);
         match self.peek(at) {
             None => self.scratch.values.pop(),
             Some(_) => {
@@ -131,55 +164,71 @@ impl Parser<'_> {
         }
     }
 
+    /// A value, perhaps after space. Most are strings, which need no call.
+    #[inline]
     fn value(&mut self, at: usize) -> Next {
-        match self.peek(at) {
-            Some(b'"') => self.string(at + 1),
-            Some(b'{') => self.object(at),
-            Some(b'[') => self.array(at),
-            Some(b'-' | b'0'..=b'9') => self.number(at),
-            Some(b't') => self.word(at, "true", Value::Bool(true)),
-            Some(b'f') => self.word(at, "false", Value::Bool(false)),
-            Some(b'n') => self.word(at, "null", Value::Null),
+        let (at, first) = self.token(at);
+        match first {
+            b'"' => self.string(at + 1),
+            _ => self.other_value(at, first),
+        }
+    }
+
+    /// A value that is no string and begins with this byte.
+    fn other_value(&mut self, at: usize, first: u8) -> Next {
+        match first {
+            b'{' => self.object(at),
+            b'[' => self.array(at),
+            b'-' | b'0'..=b'9' => self.number(at),
+            b't' => self.word(at, "true", Value::Bool(true)),
+            b'f' => self.word(at, "false", Value::Bool(false)),
+            b'n' => self.word(at, "null", Value::Null),
             _ => self.unexpected(at, "a value"),
         }
     }
 
     fn object(&mut self, at: usize) -> Next {
-        let mut at = self.enter(at)?;
+        let around = self.enter(at)?;
         let (first, first_name) = (self.scratch.values.len(), self.scratch.names.len());
-        let mut like = match self.scratch.is_repeated {
-            true => self.scratch.shapes.begin(self.bytes, at),
-            false => None,
-        };
-        if self.peek(at) == Some(b'}') {
-            self.leave(first, Object::new().into());
-            return NonZeroUsize::new(at + 1);
+        let (mut like, mut after_name) = (None, None);
+        if self.scratch.is_repeated
+            && let Some((begun, after)) = self.scratch.shapes.begin(self.bytes, at)
+        {
+            (like, after_name) = (Some(begun), after);
         }
-        loop {
+        // Of the bracket, then of the commas.
+        let mut separator = at;
+        let end = loop {
             let place = self.scratch.values.len() - first;
-            let spelled = like.as_ref();
-            let spelled = spelled.and_then(|like| like.after_spelled(place, self.bytes, at));
-            at = match spelled {
+            let spelled = || like.as_ref()?.after_spelled(place, self.bytes, separator);
+            let after = match after_name.take().or_else(spelled) {
                 Some(after) => after.get(),
-                None => self.key(at, place, &mut like)?.get(),
+                None => {
+                    let (at, first) = self.token(separator + 1);
+                    if place == 0 && first == b'}' {
+                        self.leave(around, Object::new().into());
+                        return NonZeroUsize::new(at + 1);
+                    }
+                    self.key(at, place, &mut like)?.get()
+                }
             };
-            at = self.value(self.after_space(at))?.get();
-            at = self.after_space(at);
-            match self.peek(at) {
-                Some(b',') => at = self.after_space(at + 1),
-                Some(b'}') => break,
+            let after = self.value(after)?.get();
+            let (at, next) = self.token(after);
+            match next {
+                b',' => separator = at,
+                b'}' => break at,
                 _ => return self.unexpected(at, "',' or '}' after a property"),
             }
-        }
+        };
         let count = self.scratch.values.len() - first;
         let values = self.scratch.values_from(first);
-        let like = like.and_then(|like| self.scratch.shapes.end(like.shape, count));
+        let like = like.and_then(|like| self.scratch.shapes.end(&like, count));
         let object = match like {
-            Some(shape) => Object::of_shape(shape, values),
+            Some(shape) => Object::of_shape_and_facts(shape, values, self.facts),
             None => self.unlike(first_name, values),
         };
-        self.leave(first, object.into());
-        NonZeroUsize::new(at + 1)
+        self.leave(around, object.into());
+        NonZeroUsize::new(end + 1)
     }
 
     /// The position after a name and its colon, which is the one at `place` of what the object is like, or is kept.
@@ -196,15 +245,15 @@ impl Parser<'_> {
             None => {
                 // Like no other: from here on its names are its own.
                 if let Some(like) = like.take() {
-                    let before = like.shape.names().iter().take(place).cloned();
+                    let before = like.shape().names().iter().take(place).cloned();
                     self.scratch.names.extend(before);
                 }
                 self.name(at)?.get()
             }
         };
-        let at = self.after_space(at);
-        match self.peek(at) {
-            Some(b':') => NonZeroUsize::new(at + 1),
+        let (at, next) = self.token(at);
+        match next {
+            b':' => NonZeroUsize::new(at + 1),
             _ => self.unexpected(at, "':' after a property name"),
         }
     }
@@ -222,27 +271,32 @@ impl Parser<'_> {
     }
 
     fn array(&mut self, at: usize) -> Next {
-        let mut at = self.enter(at)?;
+        let around = self.enter(at)?;
         self.scratch.is_repeated = true;
         let first = self.scratch.values.len();
-        if self.peek(at) != Some(b']') {
+        let (mut end, next) = self.token(at + 1);
+        if next != b']' {
             loop {
-                at = self.value(at)?.get();
-                at = self.after_space(at);
-                match self.peek(at) {
-                    Some(b',') => at = self.after_space(at + 1),
-                    Some(b']') => break,
+                let after = self.value(end)?.get();
+                let (at, next) = self.token(after);
+                match next {
+                    b',' => end = at + 1,
+                    b']' => {
+                        end = at;
+                        break;
+                    }
                     _ => return self.unexpected(at, "',' or ']' after an element"),
                 }
             }
         }
         let values = self.scratch.values_from(first);
-        self.leave(first, Array::from(values).into());
-        NonZeroUsize::new(at + 1)
+        let array = Array::of_facts(values, self.facts);
+        self.leave(around, array.into());
+        NonZeroUsize::new(end + 1)
     }
 
-    /// The position after the opening bracket and the space after it.
-    fn enter(&mut self, at: usize) -> Option<usize> {
+    /// An array or object begins; gives what is known of the one around it.
+    fn enter(&mut self, at: usize) -> Option<Facts> {
         match self.depth_left.checked_sub(1) {
             Some(left) => self.depth_left = left,
             None => {
@@ -252,13 +306,14 @@ impl Parser<'_> {
                 return None;
             }
         }
-        Some(self.after_space(at + 1))
+        Some(std::mem::take(&mut self.facts))
     }
 
-    /// An array or object has ended, whose values were those from `first` on.
-    fn leave(&mut self, first: usize, value: Value) {
-        debug_assert_eq!(self.scratch.values.len(), first);
+    /// An array or object has ended.
+    fn leave(&mut self, around: Facts, value: Value) {
         self.depth_left += 1;
+        self.facts = around;
+        self.facts.add(&value);
         self.scratch.values.push(value);
     }
 
@@ -284,6 +339,7 @@ impl Parser<'_> {
             Some((number, after)) => (number, after),
             None => self.long_number(at)?,
         };
+        self.facts.unclean |= !number.is_finite();
         self.scratch.values.push(Value::Number(number));
         NonZeroUsize::new(after)
     }
@@ -338,6 +394,7 @@ impl Parser<'_> {
         NonZeroUsize::new(after)
     }
 
+    #[inline(never)]
     fn string(&mut self, start: usize) -> Next {
         let (text, after) = self.text(start)?;
         self.scratch.values.push(Value::String(text));
@@ -345,19 +402,34 @@ impl Parser<'_> {
     }
 
     /// The rest of a string whose opening quote was passed, and the position after it.
-    #[inline]
+    #[inline(always)]
     fn text(&mut self, start: usize) -> Option<(Text, usize)> {
         let (plain, is_ascii) = plain_text(self.bytes.get(start..).unwrap_or_default());
         let end = start + plain;
         if self.peek(end) != Some(b'"') {
             return self.escaped_string(start, end);
         }
-        let text = &self.source[start..end];
+        let text = self.between_quotes(start, end);
         let text = match is_ascii {
             true => Text::of_ascii(text),
             false => Text::from(text),
         };
         Some((text, end + 1))
+    }
+
+    /// What stands between two quotes.
+    #[inline]
+    fn between_quotes(&self, start: usize, end: usize) -> &str {
+        debug_assert!(self.source.get(start..end).is_some());
+        let bytes = self.bytes.get(start..end).unwrap_or_default();
+        #[expect(
+            unsafe_code,
+            reason = "looking at both ends once more costs a tenth of reading a short string"
+        )]
+        // SAFETY: the bytes are those of `source`, and a quote is a character of its own: none is cut.
+        unsafe {
+            str::from_utf8_unchecked(bytes)
+        }
     }
 
     /// The position of a quote, a backslash, a control character or the end.
@@ -452,12 +524,20 @@ impl Parser<'_> {
         Some(unit)
     }
 
+    /// The byte that is no space here or next, and its position; 0 at the end, which no value begins or goes on with.
     #[inline]
-    fn after_space(&self, mut at: usize) -> usize {
+    fn token(&self, at: usize) -> (usize, u8) {
+        match self.peek(at) {
+            Some(byte) if byte > b' ' => (at, byte),
+            _ => self.token_after_space(at),
+        }
+    }
+
+    fn token_after_space(&self, mut at: usize) -> (usize, u8) {
         while matches!(self.peek(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             at += 1;
         }
-        at
+        (at, self.peek(at).unwrap_or(0))
     }
 
     #[inline]

@@ -8,15 +8,49 @@ pub(super) fn plain_bytes(text: &[u8]) -> usize {
 }
 
 /// How many bytes from the beginning stand as they are, and whether these are ASCII.
-#[inline]
+#[inline(always)]
 pub(super) fn plain_text(text: &[u8]) -> (usize, bool) {
-    let (found, before, is_ascii) = blocks::plain_text(text);
-    if found {
-        return (before, is_ascii);
+    // Most texts are short.
+    if let Some(block) = text.first_chunk() {
+        let (others, highs) = blocks::marks(block);
+        if others != 0 {
+            return (others.trailing_zeros() as usize, are_ascii(others, highs));
+        }
     }
-    let rest = &text[before..];
+    long_plain_text(text)
+}
+
+#[inline(never)]
+fn long_plain_text(text: &[u8]) -> (usize, bool) {
+    let (blocks, rest) = text.as_chunks();
+    let mut is_ascii = true;
+    for (place, block) in blocks.iter().enumerate() {
+        let (others, highs) = blocks::marks(block);
+        if others != 0 {
+            let before = place * blocks::BYTES + others.trailing_zeros() as usize;
+            return (before, is_ascii && are_ascii(others, highs));
+        }
+        is_ascii &= highs == 0;
+    }
     let plain = plain_bytes_by_words(rest);
-    (before + plain, is_ascii && rest[..plain].is_ascii())
+    (
+        blocks.len() * blocks::BYTES + plain,
+        is_ascii && rest[..plain].is_ascii(),
+    )
+}
+
+/// Whether the bytes of a block before the first one that does not stand as it is are ASCII.
+#[inline]
+fn are_ascii(others: u32, highs: u32) -> bool {
+    // The bits below the lowest one.
+    highs & !others & others.wrapping_sub(1) == 0
+}
+
+/// How many bytes from the beginning are whole blocks of ASCII.
+pub(super) fn ascii_blocks(text: &[u8]) -> usize {
+    let (blocks, _) = text.as_chunks();
+    let ascii = blocks.iter().take_while(|block| blocks::is_ascii(block));
+    ascii.count() * blocks::BYTES
 }
 
 /// Whether all of a text stands as it is. Most texts are short: the last word overlaps the one before it.
@@ -37,46 +71,60 @@ fn is_plain_byte(byte: &u8) -> bool {
     *byte >= 0x20 && *byte != b'"' && *byte != b'\\'
 }
 
-/// Sixteen bytes at a time, where the processor can.
+/// Sixteen bytes at once, where the processor can.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod blocks {
     use core::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, v128, v128_load, v128_or};
 
-    /// Whether a byte was found that does not stand as it is; how many are before it, or before the rest, and whether these
-    /// are ASCII.
+    pub(super) const BYTES: usize = 16;
+
     #[inline]
-    pub(super) fn plain_text(text: &[u8]) -> (bool, usize, bool) {
-        let (blocks, _) = text.as_chunks::<16>();
-        let mut is_ascii = true;
-        for (place, block) in blocks.iter().enumerate() {
-            let address: *const v128 = block.as_ptr().cast();
-            #[expect(unsafe_code, reason = "there is no other way to load a vector")]
-            // SAFETY: sixteen bytes of a slice, which may be at any address.
-            let bytes = unsafe { v128_load(address) };
-            let quotes = u8x16_eq(bytes, u8x16_splat(b'"'));
-            let backslashes = u8x16_eq(bytes, u8x16_splat(b'\\'));
-            let controls = u8x16_lt(bytes, u8x16_splat(0x20));
-            let others = u8x16_bitmask(v128_or(v128_or(quotes, backslashes), controls));
-            let highs = u8x16_bitmask(bytes);
-            if others != 0 {
-                // The bits below the lowest one.
-                let before = !others & others.wrapping_sub(1);
-                return (
-                    true,
-                    place * 16 + others.trailing_zeros() as usize,
-                    is_ascii && highs & before == 0,
-                );
-            }
-            is_ascii &= highs == 0;
+    fn load(block: &[u8; BYTES]) -> v128 {
+        let address: *const v128 = block.as_ptr().cast();
+        #[expect(unsafe_code, reason = "there is no other way to load a vector")]
+        // SAFETY: sixteen bytes, which may be at any address.
+        unsafe {
+            v128_load(address)
         }
-        (false, blocks.len() * 16, is_ascii)
+    }
+
+    #[inline]
+    pub(super) fn is_ascii(block: &[u8; BYTES]) -> bool {
+        u8x16_bitmask(load(block)) == 0
+    }
+
+    /// A bit for each byte that does not stand as it is, and for each that is not ASCII.
+    #[inline]
+    pub(super) fn marks(block: &[u8; BYTES]) -> (u32, u32) {
+        let bytes = load(block);
+        let quotes = u8x16_eq(bytes, u8x16_splat(b'"'));
+        let backslashes = u8x16_eq(bytes, u8x16_splat(b'\\'));
+        let controls = u8x16_lt(bytes, u8x16_splat(0x20));
+        let others = u8x16_bitmask(v128_or(v128_or(quotes, backslashes), controls));
+        (others.into(), u8x16_bitmask(bytes).into())
     }
 }
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod blocks {
-    pub(super) fn plain_text(_: &[u8]) -> (bool, usize, bool) {
-        (false, 0, true)
+    pub(super) const BYTES: usize = 16;
+
+    #[inline]
+    pub(super) fn is_ascii(block: &[u8; BYTES]) -> bool {
+        block.is_ascii()
+    }
+
+    /// A bit for each byte that does not stand as it is, and for each that is not ASCII.
+    #[inline]
+    pub(super) fn marks(block: &[u8; BYTES]) -> (u32, u32) {
+        let bits = |is: fn(&u8) -> bool| {
+            let bits = block.iter().enumerate();
+            bits.fold(0, |bits, (place, byte)| bits | u32::from(is(byte)) << place)
+        };
+        (
+            bits(|byte| !super::is_plain_byte(byte)),
+            bits(|byte| !byte.is_ascii()),
+        )
     }
 }
 
@@ -107,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_byte_at_every_place_is_found() {
-        for length in 0..20 {
+        for length in [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 19, 31, 32, 33] {
             for place in 0..length {
                 for byte in 0..=u8::MAX {
                     for after in [b'a', b'"', 0x1f, 0x20, 0x80, 0xff] {

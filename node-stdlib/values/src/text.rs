@@ -117,7 +117,7 @@ impl Text {
             return self.clone();
         }
         if let (true, Some(text)) = (self.is_ascii(), self.as_str()) {
-            return text.get(start..end).unwrap_or_default().into();
+            return Text::of_ascii(text.get(start..end).unwrap_or_default());
         }
         Text::from_units(&self.units().skip(start).take(end - start).collect::<Vec<_>>())
     }

@@ -5,7 +5,7 @@ mod object;
 mod shape;
 
 pub use array::{Array, ArrayMut};
-pub use object::{Object, ObjectMaker};
+pub use object::{Near, Object, ObjectMaker};
 pub use shape::Shape;
 
 use crate::date_time::{DateTime, Duration, Temporal};
@@ -201,10 +201,10 @@ impl Value {
 }
 
 /// What a container knows about what it holds; that of an empty one by default.
-#[derive(Clone, Copy, Debug, Default)]
-struct Facts {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
     /// Something inside may be nothing that JSON can say.
-    unclean: bool,
+    pub unclean: bool,
     /// The largest [`Value::depth`] of what is inside, at most that.
     inner_depth: u32,
 }
@@ -220,7 +220,7 @@ impl Facts {
     }
 
     #[inline]
-    fn add(&mut self, value: &Value) {
+    pub fn add(&mut self, value: &Value) {
         let inner = match value {
             Value::Null | Value::Bool(_) | Value::String(_) => return,
             Value::Number(number) => return self.unclean |= !number.is_finite(),

@@ -146,7 +146,7 @@ impl Encoder {
             Temporal::Duration(_) => TimeKind::Duration,
         };
         self.writer
-            .time(kind, temporal.value_of(), &temporal.to_js_string());
+            .time(kind, temporal.value_of(), &temporal.to_handed_over());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values by hand-checked cases: JSON in and out, conversions, paths, order.
 
 use heddle_values::{
-    Array, Object, Text, Value, json_indent, number_remainder, number_to_text, ops, parse_json,
+    Array, Near, Object, Text, Value, json_indent, number_remainder, number_to_text, ops, parse_json,
     text_to_number,
 };
 
@@ -463,5 +463,104 @@ fn decimals_are_read_to_the_last_bit_and_nothing_else_is_one() {
     }
     for text in ["01", "-01", "1.", ".5", "-.5", "1.e3", "-", "+1", "1.2.3"] {
         assert!(parse_json(text.as_bytes(), 1).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn objects_of_a_list_are_read_whatever_space_is_among_them() {
+    let rows = r#"[{"id":1,"a long name of more than sixteen":[[]]},{"id":2,"a long name of more than sixteen":{}},{"id":3}]"#;
+    let expected = parse(rows).to_json();
+    assert_eq!(expected, rows);
+    for spaces in [" ", "\n\t", "\r\n    "] {
+        // Space around everything, and around some things only.
+        for rare in 1..6 {
+            let mut spaced = String::new();
+            for (at, character) in rows.char_indices() {
+                let around = "{}[],:".contains(character) && at % rare == 0;
+                spaced.push_str(if around { spaces } else { "" });
+                spaced.push(character);
+                spaced.push_str(if around { spaces } else { "" });
+            }
+            assert_eq!(parse(&spaced).to_json(), expected, "{spaced}");
+        }
+    }
+    for (before, after) in [
+        (",", "}"),
+        ("{", ","),
+        (",", ","),
+        ("{\"id\"", "}"),
+        ("{\"id\":", "}"),
+    ] {
+        let broken = format!("[{{\"id\":1}},{{\"id\":2}},{{\"id\":3}}{before} {after}]");
+        assert!(parse_json(broken.as_bytes(), 8).is_err(), "{broken}");
+    }
+}
+
+#[test]
+fn what_is_no_utf8_is_found_at_its_place() {
+    let pieces: [&[u8]; 9] = [
+        b"a",
+        "é".as_bytes(),
+        "€".as_bytes(),
+        "😀".as_bytes(),
+        b"\x80",
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\xf0\x9f\x98",
+        b"\x80\x80\x80\x80\x80",
+    ];
+    for before in [0, 1, 12, 13, 14, 15, 16, 17, 60, 61, 62, 63, 64, 65, 80, 130] {
+        for first in pieces {
+            for second in pieces {
+                for between in [0, 1, 40, 61, 62, 63, 64] {
+                    let mut text = vec![b'"'];
+                    for (plain, piece) in [(before, first), (between, second), (20, b"")] {
+                        text.resize(text.len() + plain, b'x');
+                        text.extend(piece);
+                    }
+                    text.push(b'"');
+                    let read = parse_json(&text, 1).map_err(|error| error.offset);
+                    let expected = std::str::from_utf8(&text);
+                    let expected = expected.map(|text| Value::from(&text[1..text.len() - 1]));
+                    match (read, expected) {
+                        (Ok(read), Ok(expected)) => assert!(read.strict_equal(&expected)),
+                        (read, expected) => assert_eq!(
+                            read.map(|_| ()),
+                            expected.map(|_| ()).map_err(|error| error.valid_up_to()),
+                            "{text:x?}"
+                        ),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_found_near_where_objects_had_them() {
+    let texts = [
+        r#"{"a":1,"name":"x"}"#,
+        r#"{"name":"x","a":1}"#,
+        r#"{"a":2}"#,
+        r#"{}"#,
+        r#"{"7":1,"name":3}"#,
+        r#"{"b":0,"a":1,"name":"y"}"#,
+    ];
+    for name in ["name", "a", "7", "none"] {
+        let (near, name) = (Near::default(), Text::from(name));
+        for way in 0..300_usize {
+            // Read anew, so that shapes come to be where others were.
+            let Value::Object(mut object) = parse(texts[way * way / 3 % texts.len()]) else {
+                panic!("no object")
+            };
+            if way % 5 == 0 {
+                object.remove("a");
+            }
+            if way % 7 == 0 {
+                object.insert("name", Value::Null);
+            }
+            let found = object.get_near(&name, &near).map(Value::to_json);
+            assert_eq!(found, object.get_text(&name).map(Value::to_json), "{way}");
+        }
     }
 }

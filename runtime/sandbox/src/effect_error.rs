@@ -112,6 +112,10 @@ codes! {
     FileNotFound = code::FILE_NOT_FOUND,
     /// A file is too large, or its part to be read at once.
     FileLimit = code::FILE_LIMIT,
+    /// A response that is read while it arrives is not open, or no longer.
+    StreamGone = code::STREAM_GONE,
+    /// An entry of such a response is too large, or too many of them are open.
+    StreamLimit = code::STREAM_LIMIT,
     /// The pattern to call is not there, not deployed, or has no OnCall.
     CallTarget = code::CALL_TARGET,
     /// The inputs of a call are not what the called pattern takes.

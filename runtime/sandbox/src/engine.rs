@@ -185,7 +185,8 @@ fn pool(config: &SandboxConfig) -> PoolingAllocationConfig {
     pool.async_stack_keep_resident(64 << 10);
     if PoolingAllocationConfig::is_pagemap_scan_available() {
         pool.pagemap_scan(Enabled::Yes);
-        pool.linear_memory_keep_resident(2 << 20);
+        // The JavaScript engine begins with 2.2 MiB, and what code makes comes behind that.
+        pool.linear_memory_keep_resident(3 << 20);
     }
     pool
 }

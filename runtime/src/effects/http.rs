@@ -1,11 +1,12 @@
 //! `http`: an HTTP request, or all pages of a list, through the egress guard at every hop.
 //!
-//! Request: `{method, url, headers: [[name, value]], body?: {text} | {base64} | {file} | {pieces: [those]}, response?: "file",
+//! Request: `{method, url, headers: [[name, value]], body?: {text} | {base64} | {file} | {pieces: [those]}, response?: "file" | "lines" | "jsonLines" | "events",
 //! auth?: {basic: {user, password}} |
 //! {bearer} | {header: {name, value}}, connection?, timeoutMs?, followRedirects, idempotencyKey?, pagination?}`; `url`
 //! may be a path below the connection's `baseUrl`, or else below the request's own `baseUrl?`, in which `{apiKey}` is the connection's key. Result: `{status, headers: {name: value | [values]}, text | base64,
 //! retryAfter?}`, names in lower case, `base64` for bodies that are not UTF-8, `file` for those of a 2xx status where `response` is
-//! `file`, `retryAfter` in milliseconds or `"never"`
+//! `file`, `stream` for those of one where it is another, the id by which [`super::StreamRead`] reads them; `retryAfter` in
+//! milliseconds or `"never"`
 //! when that is after the run's end; with `pagination` see [`pages`].
 
 mod address;
@@ -113,6 +114,7 @@ impl Http {
             follow_redirects: false,
             idempotency_key: post.idempotency_key,
             response: Wanted::Content,
+            accepted: None,
             pagination: None,
         };
         self.in_time(request, Some(connection), context).await

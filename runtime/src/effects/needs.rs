@@ -4,6 +4,7 @@ use super::calls::{CallContext, Calls};
 use super::handles::{
     Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Parking, References, Signals,
 };
+use super::open_streams::OpenStreams;
 use super::sinks::OpenSinks;
 use crate::connections::Granted;
 use crate::files::Files;
@@ -30,6 +31,8 @@ pub struct Handles {
     pub response: Option<Arc<dyn ResponseStream>>,
     /// The files that the run is writing.
     pub sinks: OpenSinks,
+    /// The responses that the run reads while they arrive.
+    pub streams: OpenStreams,
     /// Calls of other patterns, where they are supported.
     pub calls: Option<Arc<dyn Calls>>,
     pub signals: Signals,
@@ -135,6 +138,12 @@ impl Needs for Option<Arc<dyn ResponseStream>> {
 impl Needs for OpenSinks {
     fn of(handles: &Handles) -> Self {
         handles.sinks.clone()
+    }
+}
+
+impl Needs for OpenStreams {
+    fn of(handles: &Handles) -> Self {
+        handles.streams.clone()
     }
 }
 

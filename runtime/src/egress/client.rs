@@ -40,8 +40,24 @@ pub struct GuardedHttp(Arc<Clients>);
 /// port that it resolves for.
 struct Clients {
     policy: Arc<EgressPolicy>,
-    by_port: HashMap<u16, OnceLock<Client>>,
-    other: OnceLock<Client>,
+    by_port: HashMap<u16, Slots>,
+    other: Slots,
+}
+
+/// The clients for a port.
+#[derive(Default)]
+struct Slots {
+    shared: OnceLock<Client>,
+    apart: OnceLock<Client>,
+}
+
+/// Who shares a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// Requests to a host that speaks HTTP/2 go over one.
+    Shared,
+    /// Each carries one response at a time.
+    Apart,
 }
 
 impl GuardedHttp {
@@ -53,18 +69,32 @@ impl GuardedHttp {
             policy: Arc::new(policy.clone()),
             by_port: policy
                 .special_ports()
-                .map(|port| (port, OnceLock::new()))
+                .map(|port| (port, Slots::default()))
                 .collect(),
-            other: OnceLock::new(),
+            other: Slots::default(),
         }))
     }
 
     /// A client for requests to `url` and to other hosts at the same port.
     pub fn client(&self, url: &Url) -> Result<Client, GuardError> {
+        self.client_of(url, Sharing::Shared)
+    }
+
+    /// One that speaks HTTP/1.1 only, for responses that are left unread for a while: over HTTP/2 they would take the room of the
+    /// connection from whoever else asks the same host.
+    pub fn client_apart(&self, url: &Url) -> Result<Client, GuardError> {
+        self.client_of(url, Sharing::Apart)
+    }
+
+    fn client_of(&self, url: &Url, sharing: Sharing) -> Result<Client, GuardError> {
         let port = check_url(url, &self.0.policy)?;
-        let (slot, port) = match self.0.by_port.get(&port) {
-            Some(slot) => (slot, Some(port)),
+        let (slots, port) = match self.0.by_port.get(&port) {
+            Some(slots) => (slots, Some(port)),
             None => (&self.0.other, None),
+        };
+        let slot = match sharing {
+            Sharing::Shared => &slots.shared,
+            Sharing::Apart => &slots.apart,
         };
         if let Some(client) = slot.get() {
             return Ok(client.clone());
@@ -73,16 +103,19 @@ impl GuardedHttp {
             policy: self.0.policy.clone(),
             port,
         };
-        let client = Client::builder()
+        let builder = Client::builder()
             .dns_resolver(Arc::new(resolver))
             .no_proxy()
             .referer(false)
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(8)
-            .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(GuardError::Client)?;
+            .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")));
+        let builder = match sharing {
+            Sharing::Shared => builder,
+            Sharing::Apart => builder.http1_only(),
+        };
+        let client = builder.build().map_err(GuardError::Client)?;
         Ok(slot.get_or_init(|| client).clone())
     }
 

@@ -68,6 +68,20 @@ each_database! {
         assert_eq!(get(&service, &ann, "/api/patterns").await.body["data"], json!([]));
     }
 
+    async fn a_part_of_a_workflow_may_read_nodes_outside_of_it(service: Service) {
+        let ann = service.user("ann").await;
+        let fields = json!({"values": {"string": [{"name": "a", "value": "={{ $node['Order'].json.a }}"}]}});
+        let part = workflow("Part", "1", ("manualTrigger", node("Then", "set", fields)));
+        let mut body = json!({"workflows": [part], "dryRun": true, "fragment": true});
+        for (is_part, code) in [(true, "outside"), (false, "broken-expression")] {
+            body["fragment"] = json!(is_part);
+            let done = service.post("/api/patterns/import/n8n").bearer(&ann.token).json(&body).send().await;
+            assert_eq!(done.status, 200, "{done}");
+            let items = done.body["patterns"][0]["report"]["items"].as_array().unwrap();
+            assert!(items.iter().any(|item| item["code"] == code), "{done}");
+        }
+    }
+
     async fn what_is_no_workflow_is_refused(service: Service) {
         let ann = service.user("ann").await;
         let one = workflow("One", "1", ("manualTrigger", node("Then", "noOp", json!({}))));

@@ -205,6 +205,48 @@ async fn events_come_while_the_run_goes_on(database: Database) {
     assert_eq!(events.next_or_end().await, None);
 }
 
+/// What a service sends piece by piece is passed on while it arrives.
+async fn a_stream_is_passed_on(database: Database) {
+    let (service, server, mut ask) = asking(database).await;
+    ask["data"]["parameters"]["responseType"] = json!("events");
+    ask["data"]["parameters"]["bodyOnly"] = json!(true);
+    let node = |id: &str, kind: &str, parameters: Value| json!({"id": id, "type": kind, "data": {"parameters": parameters}});
+    let text = "{{ $input.items.map(event => JSON.parse(event.data).text).join('') }}";
+    let graph = json!({
+        "nodes": [
+            node("hook", "OnWebhook", json!({})),
+            ask,
+            node("loop", "Loop", json!({"condition": "{{ !$item.done }}", "maxIterations": 100})),
+            node("read", "ReadStream", json!({"stream": "{{ $nodes.ask }}", "gatherMs": 0})),
+            streams("piece", json!({"format": "text", "data": text})),
+            node("on", "Transform", json!({"value": {"done": "{{ $nodes.read.done }}"}})),
+        ],
+        "edges": [
+            {"source": "hook", "target": "ask"},
+            {"source": "ask", "target": "loop"},
+            {"source": "loop", "sourceHandle": "item", "target": "read"},
+            {"source": "read", "target": "piece"},
+            {"source": "piece", "target": "on"},
+            {"source": "on", "target": "loop", "targetHandle": "next"},
+        ],
+    });
+    let hook = Hook::deployed(&service, graph).await;
+    let request = hook.signed("{}");
+    let answering = async {
+        let (mut asked, _) = server.accept().await.unwrap();
+        assert_ne!(asked.read(&mut [0; 4096]).await.unwrap(), 0);
+        let head = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {\"text\": \"Hel\"}\n\n";
+        asked.write_all(head).await.unwrap();
+        asked
+    };
+    let (mut response, mut asked) = tokio::join!(request.begin(), answering);
+    assert_eq!(response.chunk().await.unwrap().unwrap(), "Hel");
+    asked.write_all(b"data: {\"text\": \"lo\"}\n\n").await.unwrap();
+    assert_eq!(response.chunk().await.unwrap().unwrap(), "lo");
+    drop(asked);
+    assert_eq!(response.chunk().await.unwrap(), None);
+}
+
 /// The run hears that nobody reads any more, and goes on.
 async fn a_reader_goes(database: Database) {
     let (service, server, ask) = asking(database).await;
@@ -269,6 +311,7 @@ macro_rules! on_both {
 }
 on_both!(
     events_come_while_the_run_goes_on,
+    a_stream_is_passed_on,
     a_reader_goes,
     a_silent_run_goes_on_alone
 );

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use heddle_execution::blocking::computing;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::{Diagnostic, DiagnosticSeverity};
-use heddle_import::{Calls, Finding, Imported, Importing, Report, Workflow, find};
+use heddle_import::{Calls, Finding, Imported, Importing, Report, Workflow, find, find_fragments};
 use heddle_model::access::Editor;
 use heddle_model::ids::PatternId;
 use heddle_service::patterns::{self, Definitions, Graph, NAME_CHARS_MAX, NewPattern};
@@ -64,6 +64,10 @@ struct N8nRequest {
     /// Whether to make nothing, and only report what would be made. Default: false.
     #[schema(example = false)]
     dry_run: Option<bool>,
+    /// Whether they are parts of workflows, as n8n's editor copies them: nodes that they read may be outside of them, and workflows
+    /// that are written within their nodes stay there. Default: false.
+    #[schema(example = false)]
+    fragment: Option<bool>,
 }
 
 /// What became of the workflows, in the order of the request. Those that are written within nodes follow.
@@ -188,9 +192,10 @@ async fn import_n8n(
     within(&app, "workflows", &request.workflows)?;
     let size = (request.workflows.get().len(), IMPORT_FACTOR);
     let is_dry = request.dry_run.unwrap_or(false);
-    let read = app
-        .budget
-        .read(Some(editor.user()), size, move || workflows(&request.workflows));
+    let is_fragment = request.fragment.unwrap_or(false);
+    let read = app.budget.read(Some(editor.user()), size, move || {
+        workflows(&request.workflows, is_fragment)
+    });
     let mut left: Vec<(usize, Workflow)> = read.await??.into_iter().enumerate().collect();
     let mut calls = Calls::new();
     let mut made: Vec<(usize, N8nPattern)> = Vec::new();
@@ -217,13 +222,17 @@ async fn import_n8n(
 }
 
 /// The workflows of a request.
-fn workflows(given: &RawValue) -> Result<Vec<Workflow>, ApiError> {
+fn workflows(given: &RawValue, is_fragment: bool) -> Result<Vec<Workflow>, ApiError> {
     let value: Value = serde_json::from_str(given.get())
         .map_err(|_| ApiError::field("workflows", "is nested too deeply"))?;
     if !value.is_array() {
         return Err(ApiError::field("workflows", "must be an array of workflows"));
     }
-    let found = find(&value, "Workflow").map_err(|refused| ApiError::field("workflows", refused.0))?;
+    let found = match is_fragment {
+        true => find_fragments(&value, "Workflow"),
+        false => find(&value, "Workflow"),
+    };
+    let found = found.map_err(|refused| ApiError::field("workflows", refused.0))?;
     if found.is_empty() {
         return Err(ApiError::field(
             "workflows",

@@ -14,14 +14,6 @@ use oxc_semantic::NodeId;
 use oxc_span::{GetSpan, Span};
 use std::cell::Cell;
 
-/// Methods that depend on a language, which the engine does not know.
-pub(super) const LOCALE_METHODS: &[&str] = &[
-    "localeCompare",
-    "toLocaleDateString",
-    "toLocaleString",
-    "toLocaleTimeString",
-];
-
 /// Ancestors that are looked at for a part, and how long it may be.
 const ANCESTORS_MAX: usize = 64;
 const PART_BYTES_MAX: u32 = 4 << 10;

@@ -72,6 +72,7 @@ pub(super) fn methods(semantic: &Semantic<'_>) -> Vec<(Span, Problem)> {
             continue;
         };
         let is_known = unsupported::may_be_method(name)
+            || unsupported::may_be_of_time(name, semantic.source_text())
             || unsupported::is_compiled_method(name)
             || is_compiled_function(call, name);
         if call.optional || is_known || made.contains(name) {

@@ -17,10 +17,12 @@ export class Checking {
   /** A single change is asked about at once, and several in a row once they rest. What was asked about before is overtaken. */
   changed(): void {
     const now = performance.now();
-    const isSingle = !this.running && now - this.changedAt >= REST_MS;
+    const restMs = Math.min(Math.max(this.tookMs, REST_MS), REST_MAX_MS);
+    // What still waits to be asked about, or was asked about and is not answered, is a row that this change continues.
+    const isAlone = this.timer === undefined && !this.running;
+    const isSingle = isAlone && now - this.changedAt >= restMs;
     this.changedAt = now;
     this.stop();
-    const restMs = Math.min(Math.max(this.tookMs, REST_MS), REST_MAX_MS);
     // In a task of its own, so that the change is drawn first.
     this.timer = setTimeout(() => void this.start(), isSingle ? 0 : restMs);
   }
@@ -39,6 +41,7 @@ export class Checking {
 
   stop(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
     this.running?.abort();
     this.running = undefined;
   }

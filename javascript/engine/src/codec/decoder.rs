@@ -169,6 +169,8 @@ impl<'a> Decoder<'a, '_> {
 
     fn time(&mut self, kind: TimeKind, ms: f64, text: &'a str) -> Result<qjs::JSValue, Stop> {
         let Some(make) = &self.time else {
+            // Its text alone, without the zone behind it.
+            let text = text.split_once('[').map_or(text, |(text, _)| text);
             return self.utf8(text.as_bytes());
         };
         let value: Value = make.call((kind as u8, ms, text))?;

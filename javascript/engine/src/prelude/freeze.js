@@ -47,6 +47,7 @@
     async () => {},
     async function* () {},
     (async function* () {})(),
+    global.DateTime.utc(2000).zone,
     getOwnPropertyDescriptor((function () { "use strict"; return arguments; })(), "callee").get,
   ];
   for (const value of hidden) {

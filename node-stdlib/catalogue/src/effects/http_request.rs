@@ -89,7 +89,7 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "timeoutMs",
             Schema::Integer { min: 1, max: TIMEOUT_MS_MAX },
-            "Time for the whole request, in milliseconds.",
+            "Time for the whole request, in milliseconds; of a stream, until the response begins.",
         )
         .content(Content::Duration(TimeUnit::Milliseconds))
         .advanced(),
@@ -103,10 +103,11 @@ pub const TYPE: NodeType = NodeType {
         .or("[\"2xx\"]"),
         Parameter::optional(
             "responseType",
-            Schema::Enum(&["auto", "json", "text", "base64", "file"]),
+            Schema::Enum(&["auto", "json", "text", "base64", "file", "lines", "jsonLines", "events"]),
             "How to read the body. `auto`: JSON if the content type says so, otherwise text, or base64 if \
                 it is not text. `file`: the body of a 2xx response becomes a file, whatever its size; others are read \
-                as with `auto`.",
+                as with `auto`. `lines`, `jsonLines` and `events` (server-sent events): the node ends as soon as a 2xx response \
+                begins, and its body is a stream that ReadStream reads while it arrives.",
         )
         .advanced()
         .or("\"auto\""),

@@ -205,6 +205,14 @@ pub(super) const MERGE: NodeType = node(
             "For `join`: the key of the second list's rows. Default: `key`.",
         )
         .content(Content::Path),
+        Parameter::optional(
+            "deep",
+            Schema::Boolean,
+            "For `combine`, `zip` and `join`: objects and lists that are a field of both are merged as well, lists element \
+                by element. By default the later one counts as a whole.",
+        )
+        .or("false")
+        .advanced(),
     ],
     &[
         Example {
@@ -218,6 +226,12 @@ pub(super) const MERGE: NodeType = node(
             parameters: r#"{"mode": "combine"}"#,
             input: r#"[{"id": 7, "status": "new"}, {"status": "paid"}]"#,
             output: r#"{"out": {"id": 7, "status": "paid"}}"#,
+        },
+        Example {
+            title: "One object of several, and of what is in them",
+            parameters: r#"{"mode": "combine", "deep": true}"#,
+            input: r#"[{"user": {"id": 7}, "tags": ["a", "b"]}, {"user": {"name": "Ada"}, "tags": ["c"]}]"#,
+            output: r#"{"out": {"user": {"id": 7, "name": "Ada"}, "tags": ["c", "b"]}}"#,
         },
         Example {
             title: "Elements side by side",

@@ -1,6 +1,6 @@
 //! Merge: one value of those that several edges brought.
 
-use super::super::parameters::{choice, given, required, select};
+use super::super::parameters::{boolean, choice, given, required, select};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Origins, Outcome};
 use heddle_contract::abi::code;
@@ -10,6 +10,10 @@ use heddle_values::{Array, Object, Value};
 use std::collections::BTreeMap;
 
 const MODES: &[&str] = &["first", "append", "combine", "zip", "join"];
+/// Levels at which fields are merged; what is deeper counts as a whole.
+const LEVELS_MAX: usize = 512;
+/// Elements that an object's fields can give a list, which name their places.
+const PLACES_MAX: usize = 1_000;
 
 /// Merge. Its input port holds the array of the live edges' values, in the order of the edges; in the mode `first`,
 /// only the first value.
@@ -19,16 +23,20 @@ pub fn merge(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         Some(single) => Array::from(vec![single]),
         None => Array::default(),
     };
+    let levels = match boolean(parameters, "deep", false)? {
+        true => LEVELS_MAX,
+        false => 0,
+    };
     let merged = match choice(parameters, "mode", MODES, "append")? {
         "first" => context.input(),
-        "combine" => combine(&values)?,
+        "combine" => combine(&values, levels)?,
         "zip" => {
-            let zipped = zip(&values)?;
+            let zipped = zip(&values, levels)?;
             let length = as_list(&zipped).len() as u32;
             context.pair_lists(0, values.iter().map(|_| (0..length).collect()).collect());
             zipped
         }
-        "join" => join(parameters, &values, context)?,
+        "join" => join(parameters, &values, levels, context)?,
         _ => {
             context.pair_lists(0, appended(&values));
             append(values)
@@ -77,7 +85,7 @@ fn as_list(value: &Value) -> &[Value] {
 }
 
 /// One object of all fields, of which later ones win.
-fn combine(values: &[Value]) -> Result<Value, Failure> {
+fn combine(values: &[Value], levels: usize) -> Result<Value, Failure> {
     let mut merged = Object::new();
     for (index, value) in values.iter().enumerate() {
         let Value::Object(object) = value else {
@@ -85,20 +93,20 @@ fn combine(values: &[Value]) -> Result<Value, Failure> {
         };
         match index {
             0 => merged = object.clone(),
-            _ => add_fields(&mut merged, object),
+            _ => add_fields(&mut merged, object, levels),
         }
     }
     Ok(Value::Object(merged))
 }
 
 /// The elements at each place, up to the end of the shortest list: objects as one object, else as a list.
-fn zip(values: &[Value]) -> Result<Value, Failure> {
+fn zip(values: &[Value], levels: usize) -> Result<Value, Failure> {
     let lists = lists("zip", values)?;
     let length = lists.iter().map(|list| list.len()).min().unwrap_or(0);
     let rows = (0..length).map(|place| {
         let elements: Vec<Value> = lists.iter().filter_map(|list| list.get(place).cloned()).collect();
         match elements.iter().all(|element| matches!(element, Value::Object(_))) {
-            true => combine(&elements),
+            true => combine(&elements, levels),
             false => Ok(elements.into()),
         }
     });
@@ -107,7 +115,12 @@ fn zip(values: &[Value]) -> Result<Value, Failure> {
 
 /// Pairs of rows with the same key, each as one object in which the second row's fields win; in the order of the
 /// first list, and for each of its rows of the second. A row without a key has no partner.
-fn join(parameters: &Object, values: &[Value], context: &mut dyn Context) -> Result<Value, Failure> {
+fn join(
+    parameters: &Object,
+    values: &[Value],
+    levels: usize,
+    context: &mut dyn Context,
+) -> Result<Value, Failure> {
     let key = required(parameters, "key", "a dotted path or an expression with `$item`")?;
     let right_key = given(parameters, "rightKey").unwrap_or(key);
     let lists = lists("join", values)?;
@@ -134,7 +147,7 @@ fn join(parameters: &Object, values: &[Value], context: &mut dyn Context) -> Res
         };
         for (partner, place) in partners.get(&key).into_iter().flatten() {
             let mut joined = fields.clone();
-            add_fields(&mut joined, partner);
+            add_fields(&mut joined, partner, levels);
             rows.push(Value::Object(joined));
             from_left.push(index as u32);
             from_right.push(*place);
@@ -176,10 +189,58 @@ fn lists<'a>(mode: &str, values: &'a [Value]) -> Result<Vec<&'a Array>, Failure>
     values.iter().enumerate().map(list).collect()
 }
 
-fn add_fields(object: &mut Object, more: &Object) {
+/// Adds fields; what both have of a field is merged at so many levels, and below them the new one counts.
+fn add_fields(object: &mut Object, more: &Object, levels: usize) {
     for (name, value) in more.iter() {
-        object.insert(name.clone(), value.clone());
+        let known = object.get_text(name).filter(|_| levels > 0);
+        let value = match known {
+            Some(known) => deeply(known, value, levels - 1),
+            None => value.clone(),
+        };
+        object.insert(name.clone(), value);
     }
+}
+
+/// Two values of a field. A list remains one: of an object it takes the fields that name places.
+fn deeply(known: &Value, value: &Value, levels: usize) -> Value {
+    match (known, value) {
+        (Value::Object(known), Value::Object(more)) => {
+            let mut merged = known.clone();
+            add_fields(&mut merged, more, levels);
+            Value::Object(merged)
+        }
+        (Value::Array(known), Value::Array(more)) if levels > 0 => {
+            with_elements(known, more.iter().enumerate(), levels)
+        }
+        (Value::Array(known), Value::Object(more)) if levels > 0 => {
+            let more = more.iter().filter_map(|(name, value)| {
+                let place = place_of(&name.to_utf8())?;
+                Some((place, value))
+            });
+            with_elements(known, more, levels)
+        }
+        (known, Value::Undefined) => known.clone(),
+        (_, value) => value.clone(),
+    }
+}
+
+fn with_elements<'v>(known: &Array, more: impl Iterator<Item = (usize, &'v Value)>, levels: usize) -> Value {
+    let mut elements = known.to_vec();
+    for (place, value) in more {
+        if elements.len() <= place {
+            elements.resize(place + 1, Value::Null);
+        }
+        if let Some(element) = elements.get_mut(place) {
+            *element = deeply(element, value, levels - 1);
+        }
+    }
+    elements.into()
+}
+
+/// The place in a list that a name says.
+fn place_of(name: &str) -> Option<usize> {
+    let place: usize = name.parse().ok()?;
+    (place < PLACES_MAX && place.to_string() == name).then_some(place)
 }
 
 fn unfit(mode: &str, takes: &str, index: usize, value: &Value) -> Failure {

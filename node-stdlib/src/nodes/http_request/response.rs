@@ -2,6 +2,7 @@
 
 use super::super::file::FILE;
 use super::super::parameters::{array, boolean, choice, given, mismatch, select, text};
+use super::super::read_stream::stream_value;
 use crate::failure::{Again, Failure, unreadable};
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use base64::Engine;
@@ -21,9 +22,20 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether the body is to become a file.
-    pub fn wants_file(&self) -> bool {
-        self.response_type == FILE
+    /// What the host is to make of the body, if the run is not to get it now: a file, or a stream of these entries.
+    pub fn left_outside(&self) -> Option<&'static str> {
+        [FILE, "lines", "jsonLines", "events"]
+            .into_iter()
+            .find(|form| *form == self.response_type)
+    }
+
+    /// The first and the last of each range of statuses that are taken, for the host.
+    pub fn accepted(&self) -> Value {
+        let range = |range: &RangeInclusive<u16>| {
+            let ends = [*range.start(), *range.end()].map(|status| Value::Number(f64::from(status)));
+            Value::from(ends.to_vec())
+        };
+        Value::from(self.accepted.iter().map(range).collect::<Vec<_>>())
     }
 
     /// From the node's parameters.
@@ -47,7 +59,16 @@ impl Reading {
         let response_type = choice(
             parameters,
             "responseType",
-            &["auto", "json", "text", "base64", FILE],
+            &[
+                "auto",
+                "json",
+                "text",
+                "base64",
+                FILE,
+                "lines",
+                "jsonLines",
+                "events",
+            ],
             "auto",
         )?;
         Ok(Reading {
@@ -78,7 +99,7 @@ fn statuses_of(value: &Value) -> Option<RangeInclusive<u16>> {
     }
 }
 
-/// Continues the node with `{status, headers, text | base64}`, or `{status, headers, items, pages, more}`.
+/// Continues the node with `{status, headers, text | base64 | file | stream}`, or `{status, headers, items, pages, more}`.
 pub fn resume(parameters: &Object, response: Value, context: &mut dyn Context) -> NodeResult {
     let reading = Reading::new(parameters)?;
     let Value::Object(response) = response else {
@@ -95,9 +116,10 @@ pub fn resume(parameters: &Object, response: Value, context: &mut dyn Context) -
     let items = response.get("items").cloned();
     let body = match &items {
         Some(items) => items.clone(),
-        None => match response.get(FILE) {
-            Some(file) => file.clone(),
-            None => read_body(reading.response_type, &response)?,
+        None => match (response.get(FILE), response.get("stream")) {
+            (Some(file), _) => file.clone(),
+            (None, Some(id)) => stream_value(id, reading.response_type),
+            (None, None) => read_body(reading.response_type, &response)?,
         },
     };
     match &items {

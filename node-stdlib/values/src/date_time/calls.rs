@@ -20,8 +20,23 @@ use crate::{Object, TypeError, Value};
 
 type Outcome = Result<Value, TypeError>;
 
+/// Methods that look at the language that they are told themselves.
+const READ_LANGUAGES: &[&str] = &[
+    "toLocaleString",
+    "toLocaleDateString",
+    "toLocaleTimeString",
+    "toLocaleParts",
+    "setLocale",
+    "reconfigure",
+];
+
 /// `receiver.method(…)`; `None` when there is no such method.
 pub fn call_method(receiver: &Temporal, method: &str, arguments: &[Value], clock: &Clock) -> Option<Outcome> {
+    if !READ_LANGUAGES.contains(&method)
+        && let Err(error) = locale_options::no_other_language(arguments.last())
+    {
+        return Some(Err(error));
+    }
     let arguments = Arguments(arguments);
     match receiver {
         Temporal::DateTime(date_time) => of_date_time(date_time, method, arguments, clock),
@@ -424,7 +439,12 @@ fn of_duration(duration: &Duration, method: &str, arguments: Arguments<'_>) -> O
                     text_of(time.map(|time| time.to_iso_time(&options)))
                 }),
                 "toFormat" => text.map(|format| duration.to_format(&format.to_utf8()).into()),
-                "toHuman" => Ok(duration.to_human().into()),
+                "toHuman" => {
+                    let has_zeros = arguments.options(0).get("showZeros");
+                    let has_zeros = !matches!(has_zeros, Some(Value::Bool(false)));
+                    locale_options::none_of(arguments.get(0), "toHuman", &["unitDisplay", "listStyle"])
+                        .map(|()| duration.to_human(has_zeros).into())
+                }
                 "equals" => operand().map(|other| duration.same_as(&other).into()),
                 _ => return None,
             });

@@ -1,11 +1,12 @@
 //! Making times: the functions of `DateTime`, `Duration` and `Date`.
 
-use super::arguments::{amount, argument_text, duration_of_object, fields_of};
+use super::arguments::{self, amount, argument_text, duration_of_object, fields_of};
 use super::civil::Civil;
 use super::clock::Clock;
 use super::date::Date;
 use super::duration::Duration;
 use super::invalid::Invalid;
+use super::locale_options;
 use super::options::{self, Options};
 use super::read::{self, Read, ReadZone};
 use super::temporal::Temporal;
@@ -19,6 +20,13 @@ use crate::{TypeError, Value, ops};
 pub fn call_static(name: &str, arguments: &[Value], clock: &Clock) -> Option<Result<Value, TypeError>> {
     let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Undefined);
     let options = Options::of(argument(1));
+    // The first of these is what it is made of.
+    let told = arguments
+        .last()
+        .filter(|_| arguments.len() > 1 || !name.ends_with("fromObject"));
+    if let Err(error) = locale_options::no_other_language(told) {
+        return Some(Err(error));
+    }
     if let Some(form) = text_form(name) {
         return Some(from_text(argument(0), options, clock, form.0, form.1));
     }
@@ -44,7 +52,7 @@ pub fn call_static(name: &str, arguments: &[Value], clock: &Clock) -> Option<Res
         "Duration.fromMillis" => {
             amount(argument(0)).map(|ms| configured(Duration::of(ms, Unit::Milliseconds), options))
         }
-        "Duration.fromDurationLike" => duration_of(argument(0)).map(Value::from),
+        "Duration.fromDurationLike" => arguments::duration_of(argument(0)).map(Value::from),
         "Duration.fromISO" => {
             argument_text(argument(0)).map(|text| configured(Duration::from_iso(&text.to_utf8()), options))
         }

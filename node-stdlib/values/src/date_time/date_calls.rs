@@ -3,11 +3,9 @@
 use super::arguments::text_of;
 use super::civil::{Civil, time_clip};
 use super::date::{Date, date_text, time_text, utc_text};
-use super::locale::{self, Wanted};
+use super::locale::Wanted;
 use super::locale_options;
-use super::zone::Zone;
-use super::zoned::Zoned;
-use crate::{Object, TypeError, Value, ops};
+use crate::{TypeError, Value, ops};
 
 /// What a getter or setter is about, in the order of the setters' arguments.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,15 +93,7 @@ fn set(date: &Date, part: Part, arguments: &[Value]) -> Result<Value, TypeError>
 }
 
 fn to_locale(date: &Date, locale: &Value, options: &Value, wanted: Wanted) -> Result<Value, TypeError> {
-    let object: Option<&Object> = match options {
-        Value::Object(object) => Some(object),
-        _ => None,
-    };
-    let options = locale_options::read(object, locale, wanted)?;
-    match Zoned::new(date.ms(), Zone::iana("Etc/UTC").unwrap_or(Zone::UTC)) {
-        Ok(zoned) => Ok(locale::write(&zoned, &options).into()),
-        Err(_) => Ok("Invalid Date".into()),
-    }
+    locale_options::for_people(date.ms(), locale, options, wanted, false).map(Value::from)
 }
 
 impl Part {

@@ -17,21 +17,3 @@ pub(super) fn js_round(number: f64) -> f64 {
     let floor = number.floor();
     if number - floor >= 0.5 { floor + 1.0 } else { floor }
 }
-
-/// A number with commas between thousands and at most three decimals.
-pub(super) fn grouped(number: f64) -> String {
-    let text = number_to_text(js_round(number.abs() * 1000.0) / 1000.0);
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::from(if number < 0.0 { "-" } else { "" });
-    for (at, digit) in whole.char_indices() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    if !fraction.is_empty() {
-        grouped.push('.');
-        grouped.push_str(fraction);
-    }
-    grouped
-}

@@ -1,6 +1,6 @@
 //! Durations: amounts of units, kept apart as Luxon keeps them.
 
-use super::digits::{grouped, js_round, padded};
+use super::digits::{js_round, padded};
 use super::format::{Piece, pieces};
 use super::invalid::Invalid;
 use super::read_duration;
@@ -290,19 +290,20 @@ impl Duration {
         pieces.iter().map(write).collect()
     }
 
-    /// `1 hour, 30 minutes`
-    pub(super) fn to_human(&self) -> String {
+    /// `1 hour, 30 minutes`, with or without amounts of zero.
+    pub(super) fn to_human(&self, has_zeros: bool) -> String {
         if !self.is_valid() {
             return "Invalid Duration".into();
         }
         let amounts = Unit::ALL.into_iter().filter_map(|unit| {
-            let amount = self.own(unit)?;
+            let amount = self.own(unit).filter(|amount| has_zeros || *amount != 0.0)?;
             let name = if amount.abs() == 1.0 {
                 unit.singular()
             } else {
                 unit.name()
             };
-            Some(format!("{} {name}", grouped(amount)))
+            let shown = number_to_text((amount * 1000.0).round() / 1000.0);
+            Some(format!("{shown} {name}"))
         });
         amounts.collect::<Vec<_>>().join(", ")
     }

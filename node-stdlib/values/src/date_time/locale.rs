@@ -9,6 +9,11 @@ use super::zone::Zone;
 use super::zoned::Zoned;
 use crate::number_to_text;
 
+/// Stands before a part, and is followed by a letter for what it is.
+const PART_BEGINS: char = '\u{1}';
+/// Stands behind a part.
+const PART_ENDS: char = '\u{2}';
+
 /// How a part is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
@@ -49,6 +54,8 @@ pub(super) struct Options {
     /// ` at ` between the date and the time, whatever the month.
     at: Option<bool>,
     pub(super) british: bool,
+    /// Whether marks say where each part begins and ends.
+    pub(super) is_marked: bool,
     zone: Option<Zone>,
 }
 
@@ -67,7 +74,7 @@ enum Hours {
 
 /// What is written when the options name no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub enum Wanted {
     /// `toLocaleDateString`
     Date,
     /// `toLocaleTimeString`
@@ -271,6 +278,19 @@ impl Options {
         Some(())
     }
 
+    /// A part, between marks if these are wished.
+    fn part(&self, kind: char, text: String) -> String {
+        match self.is_marked {
+            true => format!("{PART_BEGINS}{kind}{text}{PART_ENDS}"),
+            false => text,
+        }
+    }
+
+    /// The same, for parts that may be left out.
+    fn as_part(&self, kind: char) -> impl Fn(String) -> String + '_ {
+        move |text| self.part(kind, text)
+    }
+
     fn date(&self, clock: &Civil) -> String {
         let digits = |style: Option<Style>| if style == Some(Style::TwoDigit) { 2 } else { 1 };
         let year = self.year.map(|style| match style {
@@ -298,6 +318,8 @@ impl Options {
             false if self.british && clock.month == 9.0 && style == Style::Short => "Sept".into(),
             false => named(&MONTHS, &MONTHS_SHORT, clock.month, style),
         });
+        let (weekday, year) = (weekday.map(self.as_part('w')), year.map(self.as_part('y')));
+        let (month, day) = (month.map(self.as_part('M')), day.map(self.as_part('d')));
         if let (Some(year), None, Some(day)) = (&year, &month, &day) {
             return format!("{year} (day: {day})");
         }
@@ -359,14 +381,14 @@ impl Options {
             let british_single = self.british
                 && rest.iter().any(Option::is_some)
                 && rest.iter().flatten().all(|style| *style == Style::TwoDigit);
-            parts.push(padded(hour, width(style, !half_day && !british_single)));
+            parts.push(self.part('h', padded(hour, width(style, !half_day && !british_single))));
         }
         let padded_minute = self.hour.is_some() || self.second.is_some();
         if let Some(style) = self.minute {
-            parts.push(padded(clock.minute, width(style, padded_minute)));
+            parts.push(self.part('m', padded(clock.minute, width(style, padded_minute))));
         }
         if let Some(style) = self.second {
-            parts.push(padded(clock.second, width(style, self.minute.is_some())));
+            parts.push(self.part('s', padded(clock.second, width(style, self.minute.is_some()))));
         }
         let mut time = parts.join(":");
         if self.fraction_digits > 0 {
@@ -374,15 +396,18 @@ impl Options {
             if self.second.is_some() {
                 time.push('.');
             }
-            time.push_str(digits.get(..self.fraction_digits).unwrap_or_default());
+            let digits = digits.get(..self.fraction_digits).unwrap_or_default();
+            time.push_str(&self.part('f', digits.to_owned()));
         }
         if half_day && self.hour.is_some() {
-            time.push_str(match (clock.hour < 12.0, self.british) {
-                (true, false) => " AM",
-                (false, false) => " PM",
-                (true, true) => " am",
-                (false, true) => " pm",
-            });
+            let name = match (clock.hour < 12.0, self.british) {
+                (true, false) => "AM",
+                (false, false) => "PM",
+                (true, true) => "am",
+                (false, true) => "pm",
+            };
+            time.push(' ');
+            time.push_str(&self.part('p', name.to_owned()));
         }
         time
     }
@@ -406,7 +431,7 @@ pub(super) fn write(zoned: &Zoned, options: &Options) -> String {
         if !text.is_empty() {
             text.push(' ');
         }
-        text.push_str(&name);
+        text.push_str(&options.part('z', name));
     }
     if date.is_empty() || text.is_empty() {
         return date + &text;

@@ -1,7 +1,31 @@
 //! Options of `toLocaleString`, out of values.
 
-use super::locale::{Options, Wanted};
+use super::locale::{self, Options, Wanted};
+use super::zone::Zone;
+use super::zoned::Zoned;
 use crate::{Object, Text, TypeError, Value};
+
+/// A time after the options of `Intl.DateTimeFormat`, in the zone that they name or else UTC. With marks, each part stands
+/// between U+0001 with a letter for what it is (`y` the year, `M` the month, `d` the day, `w` the weekday, `h`, `m`, `s`,
+/// `f` fractions of a second, `p` half of the day, `z` the zone) and U+0002.
+pub fn for_people(
+    ms: f64,
+    locale: &Value,
+    options: &Value,
+    wanted: Wanted,
+    is_marked: bool,
+) -> Result<String, TypeError> {
+    let object = match options {
+        Value::Object(object) => Some(object),
+        _ => None,
+    };
+    let mut options = read(object, locale, wanted)?;
+    options.is_marked = is_marked;
+    Ok(match Zoned::new(ms, Zone::iana("Etc/UTC").unwrap_or(Zone::UTC)) {
+        Ok(zoned) => locale::write(&zoned, &options),
+        Err(_) => "Invalid Date".into(),
+    })
+}
 
 /// Options out of an object, in a locale, with what is wanted when they name no part.
 pub(super) fn read(object: Option<&Object>, locale: &Value, wanted: Wanted) -> Result<Options, TypeError> {
@@ -58,5 +82,43 @@ fn is_british(locale: &Value) -> Result<bool, TypeError> {
         other => Err(TypeError(format!(
             "The locale `{other}` is not supported: only `en-US` and `en-GB` are"
         ))),
+    }
+}
+
+/// Refuses another language than English, and its weeks, where nothing but English is written or read.
+pub(super) fn no_other_language(told: Option<&Value>) -> Result<(), TypeError> {
+    let Some(Value::Object(options)) = told else {
+        return Ok(());
+    };
+    if let Some(locale) = options.get("locale")
+        && !matches!(locale, Value::Undefined | Value::Null)
+    {
+        let locale = locale.to_text();
+        let locale = locale.to_utf8();
+        if !matches!(&*locale, "" | "en" | "en-US") {
+            return Err(TypeError(format!(
+                "The locale `{locale}` is not supported: only `en-US` is"
+            )));
+        }
+    }
+    none_of(
+        told.unwrap_or(&Value::Undefined),
+        "date-times",
+        &["useLocaleWeeks"],
+    )
+}
+
+/// Refuses options that Luxon has and that would change nothing here.
+pub(super) fn none_of(options: &Value, of: &str, names: &[&str]) -> Result<(), TypeError> {
+    let Value::Object(options) = options else {
+        return Ok(());
+    };
+    let is_set = |name: &&&str| {
+        let value = options.get(name);
+        value.is_some_and(|value| !matches!(value, Value::Undefined | Value::Bool(false)))
+    };
+    match names.iter().find(is_set) {
+        None => Ok(()),
+        Some(name) => Err(TypeError(format!("The option `{name}` of {of} is not supported"))),
     }
 }

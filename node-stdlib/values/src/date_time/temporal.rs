@@ -2,6 +2,8 @@
 
 use super::date::Date;
 use super::duration::Duration;
+use super::invalid::Invalid;
+use super::zone::Zone;
 use super::zoned::{DateTime, Zoned};
 use std::cmp::Ordering;
 
@@ -45,6 +47,30 @@ impl Temporal {
             Temporal::Duration(duration) => duration.to_iso().unwrap_or_else(|| "null".into()),
             Temporal::Date(date) => date.to_text(),
         }
+    }
+
+    /// The text by which a time is handed to the JavaScript engine: as [`Temporal::to_js_string`], with the zone of a date-time
+    /// behind it in brackets unless that is UTC.
+    pub fn to_handed_over(&self) -> String {
+        match self {
+            Temporal::DateTime(Ok(valid)) if !matches!(valid.zone, Zone::Fixed(0.0)) => {
+                format!("{}[{}]", valid.to_iso(), valid.zone.name())
+            }
+            _ => self.to_js_string(),
+        }
+    }
+
+    /// The time that was handed over by its milliseconds and that text.
+    pub fn handed_over(is_duration: bool, ms: f64, text: &str) -> Self {
+        if is_duration {
+            return Temporal::Duration(Duration::from_iso(text));
+        }
+        if ms.is_nan() {
+            return Temporal::DateTime(Err(Invalid::input()));
+        }
+        let name = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+        let zone = name.and_then(|(_, name)| Zone::from_name(name));
+        Temporal::DateTime(Zoned::new(ms, zone.unwrap_or(Zone::UTC)))
     }
 
     /// `valueOf()`: milliseconds, NaN when it is invalid.

@@ -146,6 +146,11 @@ impl Zone {
     }
 }
 
+/// The name of the zone that a text names, if there is one.
+pub fn zone_name(text: &str) -> Option<String> {
+    Zone::from_name(text).map(|zone| zone.name())
+}
+
 impl PartialEq for Zone {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -13,7 +13,7 @@ const BEFORE_LETTERS: &[u8] = b"\t\n\x0b\x0c\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~
 
 pub(super) fn compare(text: &Text, arguments: Arguments<'_>) -> Outcome {
     let other = arguments.text(0)?;
-    let (a, b) = match (weights(text), weights(&other)) {
+    let (a, b) = match (known(text), known(&other)) {
         _ if arguments.defined(1).is_some() || arguments.defined(2).is_some() => {
             return Err(unsupported("with a language or options"));
         }
@@ -21,15 +21,9 @@ pub(super) fn compare(text: &Text, arguments: Arguments<'_>) -> Outcome {
         _ if *text == other => return Ok(0.0.into()),
         _ => return Err(unsupported("with characters other than ASCII")),
     };
-    let primary = a
-        .iter()
-        .map(|weight| weight.0)
-        .cmp(b.iter().map(|weight| weight.0));
-    let order = primary.then_with(|| {
-        a.iter()
-            .map(|weight| weight.1)
-            .cmp(b.iter().map(|weight| weight.1))
-    });
+    let primary = a.bytes().map(weight).cmp(b.bytes().map(weight));
+    let is_capital = |byte: u8| byte.is_ascii_uppercase();
+    let order = primary.then_with(|| a.bytes().map(is_capital).cmp(b.bytes().map(is_capital)));
     Ok(match order {
         Ordering::Less => -1.0,
         Ordering::Equal => 0.0,
@@ -43,15 +37,34 @@ fn unsupported(what: &str) -> Exception {
     Exception::new(Kind::Unsupported, message)
 }
 
-/// Primary and tertiary weight of each character; `None` if one has none here.
-fn weights(text: &Text) -> Option<Vec<(usize, bool)>> {
-    let weight = |byte: u8| match byte {
-        b'a'..=b'z' => Some((BEFORE_LETTERS.len() + usize::from(byte - b'a'), false)),
-        b'A'..=b'Z' => Some((BEFORE_LETTERS.len() + usize::from(byte - b'A'), true)),
-        _ => BEFORE_LETTERS
-            .iter()
-            .position(|known| *known == byte)
-            .map(|at| (at, false)),
-    };
-    text.as_str()?.bytes().map(weight).collect()
+/// The text if all of its characters have a weight.
+fn known(text: &Text) -> Option<&str> {
+    text.as_str()
+        .filter(|text| text.bytes().all(|byte| weight(byte) != UNKNOWN))
+}
+
+/// Primary weight of a character.
+fn weight(byte: u8) -> u8 {
+    WEIGHTS.get(usize::from(byte)).copied().unwrap_or(UNKNOWN)
+}
+
+/// Of what has no weight here.
+const UNKNOWN: u8 = u8::MAX;
+const WEIGHTS: [u8; 128] = weights();
+
+const fn weights() -> [u8; 128] {
+    let mut weights = [UNKNOWN; 128];
+    let mut at = 0;
+    while at < BEFORE_LETTERS.len() {
+        weights[BEFORE_LETTERS[at] as usize] = at as u8;
+        at += 1;
+    }
+    let mut letter = 0;
+    while letter < 26 {
+        let weight = (BEFORE_LETTERS.len() + letter) as u8;
+        weights[b'a' as usize + letter] = weight;
+        weights[b'A' as usize + letter] = weight;
+        letter += 1;
+    }
+    weights
 }

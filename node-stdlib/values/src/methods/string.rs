@@ -36,10 +36,14 @@ pub(super) fn call(
         Method::StartsWith => starts_with(text, arguments),
         Method::Substr => substr(text, arguments),
         Method::Substring => substring(text, arguments),
-        Method::ToLocaleLowerCase => without_locale(arguments).map(|()| mapped(text, str::to_lowercase)),
-        Method::ToLocaleUpperCase => without_locale(arguments).map(|()| mapped(text, str::to_uppercase)),
-        Method::ToLowerCase => Ok(mapped(text, str::to_lowercase)),
-        Method::ToUpperCase => Ok(mapped(text, str::to_uppercase)),
+        Method::ToLocaleLowerCase => {
+            without_locale(arguments).map(|()| mapped(text, str::to_ascii_lowercase, str::to_lowercase))
+        }
+        Method::ToLocaleUpperCase => {
+            without_locale(arguments).map(|()| mapped(text, str::to_ascii_uppercase, str::to_uppercase))
+        }
+        Method::ToLowerCase => Ok(mapped(text, str::to_ascii_lowercase, str::to_lowercase)),
+        Method::ToUpperCase => Ok(mapped(text, str::to_ascii_uppercase, str::to_uppercase)),
         Method::ToString | Method::ValueOf => Ok(text.clone().into()),
         Method::ToWellFormed => Ok(text.to_utf8().into_owned().into()),
         Method::Trim => Ok(trimmed(text, true, true)),
@@ -258,7 +262,11 @@ fn without_locale(arguments: Arguments<'_>) -> Result<(), Exception> {
 }
 
 /// The mapping applied to each well-formed part of the text.
-fn mapped(text: &Text, mapping: fn(&str) -> String) -> Value {
+/// Each character mapped; `ascii` does the same with ASCII.
+fn mapped(text: &Text, ascii: fn(&str) -> String, mapping: fn(&str) -> String) -> Value {
+    if let (true, Some(text)) = (text.is_ascii(), text.as_str()) {
+        return Text::of_ascii(&ascii(text)).into();
+    }
     if let Some(text) = text.as_str() {
         return mapping(text).into();
     }

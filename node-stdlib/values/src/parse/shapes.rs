@@ -4,6 +4,7 @@
 use crate::plain::is_plain;
 use crate::text::same_bytes;
 use crate::{Shape, Text};
+use std::cell::OnceCell;
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 
@@ -23,20 +24,35 @@ pub(super) struct Shapes {
 }
 
 struct Known {
-    shape: Shape,
-    /// Its names, from the second object on that begins like this.
-    spelled: Option<Rc<[Spelled]>>,
+    kind: Rc<Kind>,
     /// The one that the next object began with.
     next: usize,
 }
 
-/// What an object is like so far.
-pub(super) struct Like {
-    pub shape: Shape,
-    spelled: Rc<[Spelled]>,
+struct Kind {
+    shape: Shape,
+    /// Its names, from the second object on that begins like this.
+    spelled: OnceCell<Box<[Spelled]>>,
 }
 
-/// A name as it mostly stands in a text, with its quotes and the colon.
+impl Kind {
+    fn of(shape: Shape) -> Rc<Self> {
+        let spelled = OnceCell::new();
+        Rc::new(Kind { shape, spelled })
+    }
+
+    fn spell(&self) {
+        self.spelled.get_or_init(|| {
+            let names = self.shape.names().iter().enumerate();
+            names.map(|(place, name)| Spelled::of(place, name)).collect()
+        });
+    }
+}
+
+/// What an object is like so far.
+pub(super) struct Like(Rc<Kind>);
+
+/// A name as it mostly stands in a text, with its quotes, the colon, and the bracket or comma before it.
 struct Spelled {
     text: u128,
     /// Of the bytes that belong to it.
@@ -52,13 +68,14 @@ impl Spelled {
         length: 0,
     };
 
-    fn of(name: &Text) -> Self {
+    fn of(place: usize, name: &Text) -> Self {
         let name = name.as_str().unwrap_or_default();
-        let length = name.len() + b"\"\":".len();
+        let length = name.len() + b",\"\":".len();
         if length > size_of::<u128>() {
             return Spelled::NONE;
         }
-        let bytes = b"\"".iter().chain(name.as_bytes()).chain(b"\":");
+        let before = if place == 0 { b"{\"" } else { b",\"" };
+        let bytes = before.iter().chain(name.as_bytes()).chain(b"\":");
         let text = bytes.rev().fold(0, |text, byte| text << 8 | u128::from(*byte));
         Spelled {
             text,
@@ -69,10 +86,16 @@ impl Spelled {
 }
 
 impl Like {
-    /// The position after the name at `place` and its colon, if the text goes on with exactly these.
+    /// The shape that it has if it goes on like this.
+    pub fn shape(&self) -> &Shape {
+        &self.0.shape
+    }
+
+    /// The position after the name at `place` and its colon, if the text goes on with exactly these after the bracket or comma
+    /// that is here.
     #[inline]
     pub fn after_spelled(&self, place: usize, text: &[u8], at: usize) -> Option<NonZeroUsize> {
-        let spelled = self.spelled.get(place)?;
+        let spelled = self.0.spelled.get()?.get(place)?;
         let there = u128::from_le_bytes(*text.get(at..)?.first_chunk()?);
         match (there ^ spelled.text) & spelled.mask {
             0 => NonZeroUsize::new(at + spelled.length),
@@ -82,32 +105,57 @@ impl Like {
 }
 
 impl Shapes {
-    /// What an object is like whose first name begins here, with its quote, as far as can be told.
-    pub fn begin(&mut self, text: &[u8], at: usize) -> Option<Like> {
+    /// What an object is like whose bracket is here, as far as can be told, and the position after its first name if that was
+    /// found as it is mostly spelled.
+    pub fn begin(&mut self, text: &[u8], at: usize) -> Option<(Like, Option<NonZeroUsize>)> {
         let expected = self.known.get(self.last)?.next;
-        let fits = |known: &Known| {
-            text.get(at) == Some(&b'"') && after_name(known.shape.names(), 0, text, at + 1).is_some()
-        };
+        if let Some(known) = self.known.get(expected) {
+            let like = Like(known.kind.clone());
+            if let Some(after) = like.after_spelled(0, text, at) {
+                self.follow(expected);
+                return Some((like, Some(after)));
+            }
+        }
+        self.begin_otherwise(text, at, expected)
+    }
+
+    #[inline(never)]
+    fn begin_otherwise(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        expected: usize,
+    ) -> Option<(Like, Option<NonZeroUsize>)> {
+        let inside = text.get(at + 1..)?;
+        let space = inside.iter().take_while(|byte| b" \t\n\r".contains(byte));
+        let at = at + 1 + space.count();
+        if text.get(at) != Some(&b'"') {
+            return None;
+        }
+        let fits = |known: &Known| after_name(known.kind.shape.names(), 0, text, at + 1).is_some();
         let found = match self.known.get(expected).is_some_and(fits) {
             true => expected,
             false => self.known.iter().position(fits)?,
         };
+        self.follow(found);
+        let kind = self.known.get(found)?.kind.clone();
+        kind.spell();
+        Some((Like(kind), None))
+    }
+
+    /// An object begins like this one.
+    #[inline]
+    fn follow(&mut self, found: usize) {
         if let Some(last) = self.known.get_mut(self.last) {
             last.next = found;
         }
         self.last = found;
-        let known = self.known.get_mut(found)?;
-        let spelled = || known.shape.names().iter().map(Spelled::of).collect();
-        Some(Like {
-            shape: known.shape.clone(),
-            spelled: known.spelled.get_or_insert_with(spelled).clone(),
-        })
     }
 
     /// The position after the name that begins here, after its quote, if it is the one at `place` of what the object is like,
     /// or of something else that has been like it so far, which it is then.
     pub fn goes_on(&self, like: &mut Like, place: usize, text: &[u8], at: usize) -> Option<NonZeroUsize> {
-        let names = like.shape.names();
+        let names = like.shape().names();
         after_name(names, place, text, at).or_else(|| self.goes_on_otherwise(like, place, text, at))
     }
 
@@ -119,32 +167,31 @@ impl Shapes {
         text: &[u8],
         at: usize,
     ) -> Option<NonZeroUsize> {
-        let begin = like.shape.names().get(..place)?;
+        let begin = like.shape().names().get(..place)?;
         let (other, after) = self.known.iter().find_map(|known| {
-            let names = known.shape.names();
+            let names = known.kind.shape.names();
             let after = after_name(names, place, text, at)?;
             names.starts_with(begin).then_some((known, after))
         })?;
-        *like = Like {
-            shape: other.shape.clone(),
-            spelled: other.spelled.clone().unwrap_or_default(),
-        };
+        other.kind.spell();
+        *like = Like(other.kind.clone());
         Some(after)
     }
 
     /// The shape of an object that ends after so many names of this one.
     #[inline]
-    pub fn end(&mut self, like: Shape, count: usize) -> Option<Shape> {
-        if like.len() == count {
-            return Some(like);
+    pub fn end(&mut self, like: &Like, count: usize) -> Option<Shape> {
+        let shape = like.shape();
+        if shape.len() == count {
+            return Some(shape.clone());
         }
-        self.shorter(&like, count)
+        self.shorter(shape, count)
     }
 
     #[cold]
     fn shorter(&mut self, like: &Shape, count: usize) -> Option<Shape> {
         let names = like.names().get(..count)?;
-        let mut known = self.known.iter().map(|known| &known.shape);
+        let mut known = self.known.iter().map(|known| &known.kind.shape);
         if let Some(known) = known.find(|shape| shape.names() == names) {
             return Some(known.clone());
         }
@@ -164,8 +211,7 @@ impl Shapes {
             return;
         };
         let known = Known {
-            shape: shape.clone(),
-            spelled: None,
+            kind: Kind::of(shape.clone()),
             next: 0,
         };
         match self.known.get_mut(self.oldest) {

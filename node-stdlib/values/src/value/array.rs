@@ -15,6 +15,12 @@ struct Inner {
 }
 
 impl Array {
+    /// Of elements of which these facts are known.
+    pub(crate) fn of_facts(values: Vec<Value>, facts: Facts) -> Self {
+        debug_assert_eq!(Facts::of(&values), facts);
+        Array(Rc::new(Inner { values, facts }))
+    }
+
     /// The elements for changing. What is known about them is renewed when the guard is dropped, which takes time
     /// in proportion to their number: use `push` to append.
     pub fn make_mut(&mut self) -> ArrayMut<'_> {
@@ -89,7 +95,7 @@ impl Deref for Array {
 impl From<Vec<Value>> for Array {
     fn from(values: Vec<Value>) -> Self {
         let facts = Facts::of(&values);
-        Array(Rc::new(Inner { values, facts }))
+        Array::of_facts(values, facts)
     }
 }
 

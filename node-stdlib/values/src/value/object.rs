@@ -6,7 +6,7 @@
 use super::shape::{Name, Shape};
 use super::{Facts, Value};
 use crate::text::{Text, index_of_name};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -84,11 +84,17 @@ impl Object {
             values.resize(shape.len(), Value::Undefined);
         }
         let facts = Facts::of(&values);
+        Object::of_shape_and_facts(shape, values, facts)
+    }
+
+    /// Of a shape and as many values as it has names, of which these facts are known.
+    pub(crate) fn of_shape_and_facts(shape: Shape, values: Vec<Value>, facts: Facts) -> Self {
+        debug_assert_eq!((values.len(), Facts::of(&values)), (shape.len(), facts));
         Object(Rc::new(Inner {
+            integers: Integers::default(),
             shape,
             values,
             facts,
-            ..Inner::default()
         }))
     }
 
@@ -128,16 +134,33 @@ impl Object {
     }
 
     /// The own property of this name, looked for first where objects had it before, which is remembered.
-    pub fn get_near(&self, name: &Text, place: &Cell<u32>) -> Option<&Value> {
-        let at = place.get() as usize;
-        if self.0.shape.is_at(at, name) {
-            return self.0.values.get(at);
+    #[inline]
+    pub fn get_near(&self, name: &Text, near: &Near) -> Option<&Value> {
+        if self.0.shape.address() == near.address.get() {
+            return self.0.values.get(near.place.get());
         }
-        let found = self.0.find(Name::of(name))?;
+        self.get_otherwise(name, near)
+    }
+
+    #[inline(never)]
+    fn get_otherwise(&self, name: &Text, near: &Near) -> Option<&Value> {
+        let at = near.place.get();
+        let found = match self.0.shape.is_at(at, name) {
+            true => Place::Named(at),
+            false => self.0.find(Name::of(name))?,
+        };
         if let Place::Named(at) = found {
-            place.set(at as u32);
+            near.place.set(at);
+            near.address.set(self.0.shape.address());
+            near.shape.replace(self.0.shape.clone());
         }
         Some(self.0.at(found))
+    }
+
+    /// Whether one of the names is like this.
+    pub fn has_name(&self, is: impl Fn(&Text) -> bool) -> bool {
+        let is_among = |integers: &BTreeMap<u32, (Text, Value)>| integers.values().any(|(name, _)| is(name));
+        self.0.shape.names().iter().any(&is) || self.0.integers.get().is_some_and(is_among)
     }
 
     /// Whether there is an own property of this name.
@@ -231,6 +254,16 @@ impl Object {
     pub(super) fn facts(&self) -> Facts {
         self.0.facts
     }
+}
+
+/// Where objects have had a name.
+#[derive(Default)]
+pub struct Near {
+    /// Of the shape's names; 0 before the first object.
+    address: Cell<usize>,
+    place: Cell<usize>,
+    /// Held, so that no other shape comes to be at its address.
+    shape: RefCell<Shape>,
 }
 
 /// Makes objects as [`Object::of_properties`] does.

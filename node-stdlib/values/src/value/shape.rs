@@ -69,6 +69,12 @@ impl Shape {
         self.0.as_ref().map_or(&[], |names| &names.list)
     }
 
+    /// Where its names are; 1 if there are none.
+    #[inline]
+    pub(super) fn address(&self) -> usize {
+        self.0.as_ref().map_or(1, |names| Rc::as_ptr(names).addr())
+    }
+
     /// Where its names are, if other objects may have the same shape.
     pub(crate) fn shared_address(&self) -> Option<usize> {
         let names = self.0.as_ref().filter(|names| Rc::strong_count(names) > 1)?;

@@ -1,7 +1,5 @@
 //! Date-times, durations and dates against Luxon and JavaScript's `Date`: thousands of seeded cases. Skipped
 //! where there is no `node`, or no Luxon and no `npm` that could fetch it, but not in CI.
-//!
-//! Luxon is looked for in `luxon/` of the directory that cargo builds in; `npm` puts it there once.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -10,42 +8,20 @@
 
 mod cases;
 mod evaluate;
+#[path = "../../../../tests/shared/luxon.rs"]
+mod luxon;
 #[path = "../../../../tests/shared/needs.rs"]
 mod needs;
 #[path = "../../../../tests/shared/node.rs"]
 mod node;
 
 use cases::{Case, Generator};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// What both sides take for now: a Saturday in November.
 const NOW_MS: f64 = 1_795_256_643_123.0;
-const LUXON: &str = "luxon@3.7.2";
-
-/// Luxon's folder. The error says why it can't be had.
-fn luxon() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("luxon");
-    let package = folder.join("node_modules/luxon");
-    if package.join("package.json").exists() {
-        return Ok(package);
-    }
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let npm = Command::new("npm")
-        .args(["install", "--no-audit", "--no-fund", "--prefix"])
-        .arg(&folder)
-        .arg(LUXON)
-        .stdout(Stdio::null())
-        .status();
-    match npm {
-        Ok(status) if status.success() => Ok(package),
-        Ok(status) => Err(format!("npm could not fetch it: {status}")),
-        Err(error) => Err(format!("npm does not start: {error}")),
-    }
-}
 
 fn ask(cases: &[Case]) -> Option<Vec<String>> {
-    let luxon = needs::or_skip("Luxon", luxon())?;
+    let luxon = needs::or_skip("Luxon", luxon::folder())?;
     let input = serde_json::json!({ "luxon": luxon, "now": NOW_MS, "cases": cases });
     node::ask(include_str!("oracle.js"), &input)
 }

@@ -1,5 +1,6 @@
 //! Responses, whose size is limited while they are read, or that become files.
 
+use super::super::open_streams::Live;
 use super::super::progress::EffectResult;
 use super::super::stored_file;
 use super::address::place;
@@ -34,14 +35,16 @@ pub(super) struct Answer {
 pub(super) enum Content {
     Bytes(Vec<u8>),
     File(FileValue),
+    /// It is still to come.
+    Live(Box<Live>),
 }
 
 impl Answer {
-    /// The body, unless it is a file.
+    /// The body, if it is here.
     pub fn body(&self) -> &[u8] {
         match &self.content {
             Content::Bytes(bytes) => bytes,
-            Content::File(_) => &[],
+            Content::File(_) | Content::Live(_) => &[],
         }
     }
 
@@ -63,6 +66,10 @@ impl Answer {
             Content::File(file) => {
                 result["file"] =
                     serde_json::to_value(file).map_err(|error| EffectError::parameter(error.to_string()))?;
+                return Ok(result);
+            }
+            Content::Live(live) => {
+                result["stream"] = context.streams.keep(*live).into();
                 return Ok(result);
             }
         };

@@ -2,6 +2,7 @@
 
 use super::super::handles::{Bounds, Egress, GrantedHosts, IdempotencyKey};
 use super::super::needs::{Handles, Needs};
+use super::super::open_streams::OpenStreams;
 use crate::connections::Granted;
 use crate::files::Files;
 use crate::secrets::Vault;
@@ -19,6 +20,8 @@ pub struct HttpNeeds {
     pub connections: Arc<Granted>,
     pub files: Arc<dyn Files>,
     pub egress: Egress,
+    /// Where responses stay that are read while they arrive.
+    pub streams: OpenStreams,
 }
 
 impl Needs for HttpNeeds {
@@ -31,6 +34,7 @@ impl Needs for HttpNeeds {
             connections: Needs::of(handles),
             files: Needs::of(handles),
             egress: Needs::of(handles),
+            streams: Needs::of(handles),
         }
     }
 }

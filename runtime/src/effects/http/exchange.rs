@@ -1,5 +1,6 @@
 //! One request with the redirects that follow it. Credentials stay with their origin.
 
+use super::super::open_streams::{Live, Place};
 use super::address::place;
 use super::answer::{Answer, Content, body_of, file_of};
 use super::auth::Auth;
@@ -29,6 +30,10 @@ pub(super) struct Exchange {
     auth_header: Option<HeaderName>,
     follow_redirects: bool,
     wanted: Wanted,
+    /// Room for the response, if it is read while it arrives.
+    room: Option<Place>,
+    /// First and last of the statuses of which that is so; otherwise all of 2xx.
+    accepted: Option<Vec<(f64, f64)>>,
 }
 
 impl Exchange {
@@ -54,6 +59,11 @@ impl Exchange {
             None => None,
             Some(body) => Some(Payload::of(body, context).await?),
         };
+        // Before anything is sent: what there is no room for is not asked for.
+        let room = match request.response.live() {
+            Some(_) => Some(context.streams.place()?),
+            None => None,
+        };
         Ok(Exchange {
             method,
             url,
@@ -62,6 +72,8 @@ impl Exchange {
             auth_header: None,
             follow_redirects: request.follow_redirects,
             wanted: request.response,
+            room,
+            accepted: request.accepted,
         })
     }
 
@@ -107,8 +119,11 @@ impl Exchange {
     }
 
     async fn send(&self, clients: &GuardedHttp) -> Result<Response, EffectError> {
-        let mut request = clients
-            .client(&self.url)
+        let client = match self.room {
+            Some(_) => clients.client_apart(&self.url),
+            None => clients.client(&self.url),
+        };
+        let mut request = client
             .map_err(guarded)?
             .request(self.method.clone(), self.url.clone())
             .headers(self.headers.clone());
@@ -182,8 +197,27 @@ impl Exchange {
 
     async fn read(self, response: Response, context: &HttpNeeds) -> Result<Answer, EffectError> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let content = match self.wanted {
-            Wanted::File if (200..300).contains(&status) => {
+        let is_wanted = (200..300).contains(&status);
+        // Of what the node refuses it needs the text, and nobody could close the stream.
+        let is_accepted = self.accepted.as_ref().is_none_or(|ranges| {
+            let status = f64::from(status);
+            ranges
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(&status))
+        });
+        let live = self.wanted.live().zip(self.room);
+        let live = live.filter(|_| is_wanted && is_accepted);
+        let content = match (live, self.wanted) {
+            (Some((framing, room)), _) => {
+                let url = self.url.clone();
+                Content::Live(Box::new(Live {
+                    response,
+                    framing,
+                    _place: room,
+                    failure: Box::new(move |error: &reqwest::Error| send_error(error, &url)),
+                }))
+            }
+            (None, Wanted::File) if is_wanted => {
                 Content::File(file_of(response, &self.url, &*context.files).await?)
             }
             _ => Content::Bytes(body_of(response, &self.url, context.bounds.result_bytes_max).await?),

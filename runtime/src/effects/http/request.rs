@@ -1,5 +1,6 @@
 //! The parameters of an HTTP request.
 
+use super::super::framing::Framing;
 use super::auth::Auth;
 use crate::files::FileValue;
 use serde::Deserialize;
@@ -26,6 +27,9 @@ pub(super) struct Request {
     pub idempotency_key: Option<String>,
     #[serde(default)]
     pub response: Wanted,
+    /// First and last of each range of statuses that the node takes, if the body is read while it arrives.
+    #[serde(default)]
+    pub accepted: Option<Vec<(f64, f64)>>,
     #[serde(default)]
     pub pagination: Option<Pagination>,
 }
@@ -55,13 +59,29 @@ pub(super) enum Piece {
 
 /// What becomes of a response's body.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "camelCase")]
 pub(super) enum Wanted {
     /// It is part of the result.
     #[default]
     Content,
     /// That of a 2xx status is a file.
     File,
+    /// That of a 2xx status is read while it arrives, as one of these.
+    Lines,
+    JsonLines,
+    Events,
+}
+
+impl Wanted {
+    /// As what the body is read while it arrives, if it is to be.
+    pub fn live(self) -> Option<Framing> {
+        match self {
+            Wanted::Content | Wanted::File => None,
+            Wanted::Lines => Some(Framing::Lines),
+            Wanted::JsonLines => Some(Framing::JsonLines),
+            Wanted::Events => Some(Framing::Events),
+        }
+    }
 }
 
 /// How the next page is found.

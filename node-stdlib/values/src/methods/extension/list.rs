@@ -192,7 +192,7 @@ fn union(array: &Array, arguments: Arguments<'_>) -> Outcome {
     unique(&all.collect::<Array>(), Arguments::new(&[]))
 }
 
-/// One object of all objects, of which the first has a field; with another array, of the objects at the same places.
+/// One object of all objects, of which the first has a field; with another array, of what has fields at the same places.
 fn merge(array: &Array, arguments: Arguments<'_>) -> Outcome {
     let mut merged = Object::new();
     if arguments.defined(0).is_none() {
@@ -208,7 +208,7 @@ fn merge(array: &Array, arguments: Arguments<'_>) -> Outcome {
         return Ok(merged.into());
     }
     for (own, other) in array.iter().zip(other(arguments, Method::Merge)?.iter()) {
-        let (Value::Object(own), Value::Object(other)) = (own, other) else {
+        let (Some(own), Some(other)) = (fields(own), fields(other)) else {
             continue;
         };
         let others = other.iter().filter(|(name, _)| own.get_text(name).is_none());
@@ -217,6 +217,23 @@ fn merge(array: &Array, arguments: Arguments<'_>) -> Outcome {
         }
     }
     Ok(merged.into())
+}
+
+/// What JavaScript calls an object has: `null` no fields, and an array its elements by their places.
+fn fields(value: &Value) -> Option<Object> {
+    match value {
+        Value::Null => Some(Object::new()),
+        Value::Object(object) => Some(object.clone()),
+        Value::Array(elements) => {
+            let elements = elements.iter().enumerate();
+            Some(
+                elements
+                    .map(|(at, element)| (Text::from(at.to_string()), element.clone()))
+                    .collect(),
+            )
+        }
+        _ => None,
+    }
 }
 
 /// Objects with other names for some fields: pairs of the old and the new name.
