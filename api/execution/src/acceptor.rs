@@ -402,21 +402,18 @@ async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waitin
     reason = "the channel hands over boxes, which are moved several times"
 )]
 fn extract_repeated(group: &mut Vec<Box<Waiting>>) -> Vec<Box<Waiting>> {
-    // As nearly always: then no key is copied.
-    if are_distinct(group) {
-        return Vec::new();
-    }
-    let mut keys = HashSet::new();
+    // Looked at first and taken out after that, so that no key is copied.
+    let repeated: Vec<bool> = {
+        let mut keys = HashSet::new();
+        let given = group.iter().map(|it| it.key.as_ref());
+        given
+            .map(|key| key.is_some_and(|key| !keys.insert(key)))
+            .collect()
+    };
+    let mut repeated = repeated.into_iter();
     group
-        .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
+        .extract_if(.., |_| repeated.next().unwrap_or_default())
         .collect()
-}
-
-/// Whether no two of a group have the same key.
-fn are_distinct(group: &[Box<Waiting>]) -> bool {
-    let mut keys = HashSet::new();
-    let mut given = group.iter().filter_map(|it| it.key.as_ref());
-    given.all(|key| keys.insert(key))
 }
 
 /// Stores a group, and tells everybody in it.

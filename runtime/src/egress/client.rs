@@ -52,7 +52,7 @@ struct Slots {
 }
 
 /// Who shares a connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Sharing {
     /// Requests to a host that speaks HTTP/2 go over one.
     Shared,
