@@ -207,12 +207,7 @@ fn changed(
                 Value::Object(object) => object.get("locale").cloned().unwrap_or_default(),
                 locale => locale.clone(),
             };
-            match &*locale.to_text().to_utf8() {
-                "" | "en" | "en-US" => Ok(Ok(valid.clone())),
-                other => Err(TypeError(format!(
-                    "The locale `{other}` is not supported: only `en-US` is"
-                ))),
-            }
+            locale_options::american(&locale).map(|()| Ok(valid.clone()))
         }
         _ => return None,
     })
@@ -442,7 +437,7 @@ fn of_duration(duration: &Duration, method: &str, arguments: Arguments<'_>) -> O
                 "toHuman" => {
                     let has_zeros = arguments.options(0).get("showZeros");
                     let has_zeros = !matches!(has_zeros, Some(Value::Bool(false)));
-                    locale_options::none_of(arguments.get(0), "toHuman", &["unitDisplay", "listStyle"])
+                    locale_options::none_of(arguments.options(0), "toHuman", &["unitDisplay", "listStyle"])
                         .map(|()| duration.to_human(has_zeros).into())
                 }
                 "equals" => operand().map(|other| duration.same_as(&other).into()),

@@ -1,6 +1,7 @@
 //! Options of `toLocaleString`, out of values.
 
 use super::locale::{self, Options, Wanted};
+use super::options;
 use super::zone::Zone;
 use super::zoned::Zoned;
 use crate::{Object, Text, TypeError, Value};
@@ -85,37 +86,30 @@ fn is_british(locale: &Value) -> Result<bool, TypeError> {
     }
 }
 
-/// Refuses another language than English, and its weeks, where nothing but English is written or read.
-pub(super) fn no_other_language(told: Option<&Value>) -> Result<(), TypeError> {
-    let Some(Value::Object(options)) = told else {
-        return Ok(());
-    };
-    if let Some(locale) = options.get("locale")
-        && !matches!(locale, Value::Undefined | Value::Null)
-    {
-        let locale = locale.to_text();
-        let locale = locale.to_utf8();
-        if !matches!(&*locale, "" | "en" | "en-US") {
-            return Err(TypeError(format!(
-                "The locale `{locale}` is not supported: only `en-US` is"
-            )));
-        }
+/// Refuses another language than American English.
+pub(super) fn american(locale: &Value) -> Result<(), TypeError> {
+    match &*locale.to_text().to_utf8() {
+        "" | "en" | "en-US" => Ok(()),
+        other => Err(TypeError(format!(
+            "The locale `{other}` is not supported: only `en-US` is"
+        ))),
     }
-    none_of(
-        told.unwrap_or(&Value::Undefined),
-        "date-times",
-        &["useLocaleWeeks"],
-    )
+}
+
+/// Refuses another language, and its weeks, where nothing but English is written or read.
+pub(super) fn no_other_language(told: Option<&Value>) -> Result<(), TypeError> {
+    let told = options::Options::of(told.unwrap_or(&Value::Undefined));
+    if let Some(locale) = told.get("locale").filter(|locale| !matches!(locale, Value::Null)) {
+        american(locale)?;
+    }
+    none_of(told, "date-times", &["useLocaleWeeks"])
 }
 
 /// Refuses options that Luxon has and that would change nothing here.
-pub(super) fn none_of(options: &Value, of: &str, names: &[&str]) -> Result<(), TypeError> {
-    let Value::Object(options) = options else {
-        return Ok(());
-    };
+pub(super) fn none_of(told: options::Options<'_>, of: &str, names: &[&str]) -> Result<(), TypeError> {
     let is_set = |name: &&&str| {
-        let value = options.get(name);
-        value.is_some_and(|value| !matches!(value, Value::Undefined | Value::Bool(false)))
+        told.get(name)
+            .is_some_and(|value| !matches!(value, Value::Bool(false)))
     };
     match names.iter().find(is_set) {
         None => Ok(()),
