@@ -81,7 +81,7 @@ fn a_jpeg_has_its_size_behind_other_segments() {
 
 #[test]
 fn what_can_t_be_read_says_why() {
-    let none = "PARSE: This is no PNG, JPEG, GIF or WebP: it does not begin like one.";
+    let none = "PARSE: This isn't a PNG, JPEG, GIF or WebP image: it doesn't begin like one.";
     for file in [&b""[..], b"%PDF-1.4", b"RIFF\0\0\0\0WAVEfmt ", b"\xff"] {
         assert_eq!(info(file), none);
     }

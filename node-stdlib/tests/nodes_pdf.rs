@@ -146,7 +146,7 @@ fn objects_are_found_within_streams_and_whatever_was_changed_last() {
 fn what_can_t_be_read_says_why() {
     assert!(
         read("{}", b"hello")
-            .starts_with("PARSE: This is no PDF that can be read: it does not begin like one")
+            .starts_with("PARSE: This isn't a PDF file that can be read: it does not begin like one")
     );
     assert!(read("{}", b"%PDF-1.4").contains("it has no catalog"));
     assert!(read("{}", &file("1 0 obj <</Type /Catalog>> endobj")).contains("it has no pages"));

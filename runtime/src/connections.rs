@@ -98,6 +98,8 @@ pub struct Connection {
     pub hosts: Vec<String>,
     /// Fields by name: texts, numbers and truth values.
     pub fields: Map<String, Value>,
+    /// What was secret of it before, and is hidden as well: a run may have waited since.
+    pub former: Vec<String>,
 }
 
 /// Wipes what may be secret.
@@ -108,6 +110,7 @@ impl Drop for Connection {
                 text.zeroize();
             }
         }
+        self.former.zeroize();
     }
 }
 
@@ -237,6 +240,9 @@ impl Granted {
                 EffectError::new(EffectCode::Internal, message)
             }
         })?;
+        for secret in &connection.former {
+            self.vault.note_use(secret)?;
+        }
         for (name, value) in &connection.fields {
             if let Value::String(secret) = value
                 && !PLAIN_FIELDS.contains(&name.as_str())

@@ -46,6 +46,7 @@ pub use digest::{Hash, Hmac};
 pub use effect::{AnyEffect, Reveals};
 pub use file::File;
 pub use file_piece::FilePiece;
+pub use framing::{Framing, entries as stream_entries};
 pub use handles::{Bounds, Clock, Egress, Parking, Signals};
 pub use http::Http;
 pub use jwt::{Jwt, perform as sign_or_verify};

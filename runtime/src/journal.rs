@@ -130,6 +130,11 @@ impl Record {
         self.known.remove(key)
     }
 
+    /// Whether there are results of former executions that nobody has taken.
+    pub fn has_known(&self) -> bool {
+        !self.known.is_empty()
+    }
+
     /// See [`Outcomes::has_later`].
     pub fn has_later_outcome(&self, key: &str) -> bool {
         self.outcomes.has_later(key)

@@ -60,10 +60,10 @@ pub use heddle_processes::WorkerProgram;
 pub mod masking {
     pub use crate::secrets::{MASK, Vault};
 }
-/// What connector processes and servers of mailboxes answer, and what is done with keys and certificates of strangers, for those who test
-/// that anything may come.
+/// What connector processes, servers of mailboxes and services whose responses are read while they arrive answer, and what is done with keys
+/// and certificates of strangers, for those who test that anything may come.
 pub mod foreign {
-    pub use crate::effects::{mail_answered, sign_or_verify, sql_answered};
+    pub use crate::effects::{Framing, mail_answered, sign_or_verify, sql_answered, stream_entries};
     pub use crate::egress::is_authority;
     pub use crate::mailbox::converse as mailbox_said;
 }

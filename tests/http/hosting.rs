@@ -2,6 +2,7 @@
 
 mod deletion;
 mod limits;
+mod locks;
 mod metering;
 mod moving;
 mod suspension;

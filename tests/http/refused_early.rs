@@ -149,6 +149,39 @@ async fn a_large_body_that_nobody_wants_ends_the_connection_and_the_answer_says_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_read_of_a_strangers_body_where_the_head_would_tell_who_they_are() {
+    let service = Service::with(Database::Sqlite, |_| {}).await;
+    for (name, parameters) in [
+        ("ann", json!({"scheme": "bearer"})),
+        ("bob", json!({"scheme": "basic", "user": "shop"})),
+        ("cid", json!({"scheme": "header", "tokenHeader": "X-Token"})),
+        ("dan", json!({"scheme": "gitlab"})),
+        ("eve", json!({"scheme": "jwt"})),
+    ] {
+        let user = service.user(name).await;
+        let hook = Hook::saved_by(&service, user, graph(parameters.clone(), &[returns("1")])).await;
+        let path = format!("/webhooks/{}", hook.webhook);
+        for (length, closes) in [(20, false), (1 << 20, true)] {
+            let mut client = Client::of(&service).await;
+            client.send(&head(&path, JSON, length)).await;
+            let answer = client.answer().await.unwrap();
+            assert_eq!(
+                (answer.status, &answer.body["error"]["code"]),
+                (401, &json!("SIGNATURE_INVALID")),
+                "{parameters}"
+            );
+            assert_eq!(answer.says_close(), closes, "{parameters}: {}", answer.head);
+        }
+        let refused = ("signature_invalid".to_owned(), 401);
+        assert_eq!(
+            hook.log_statuses().await,
+            [refused.clone(), refused],
+            "{parameters}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_does_not_come_ends_the_connection() {
     let (service, _) = service(0).await;
     let mut client = Client::of(&service).await;

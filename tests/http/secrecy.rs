@@ -111,6 +111,7 @@ fn what_holds_secrets_does_not_print_them() {
         provider: "open-ai".to_owned(),
         hosts: Vec::new(),
         fields,
+        former: vec![SECRET.to_owned()],
     };
     let printed = [
         format!("{:?}", MasterKey::from(key)),

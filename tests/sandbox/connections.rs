@@ -76,6 +76,16 @@ async fn what_a_service_gives_back_of_a_connection_is_masked() {
 }
 
 #[tokio::test]
+async fn what_was_secret_of_a_connection_is_masked_as_well() {
+    let server = Server::start(|_| ok("hush-hush-1 and hush-hush-2")).await;
+    let given = Given::one("shop", json!({"token": "hush-hush-2", "former": ["hush-hush-1"]}));
+    let request = json!({"url": server.url("/"), "connection": "shop", "bodyOnly": true});
+    let outcome = run(&open_runtime(), "HttpRequest", request, &given).await;
+    assert_eq!(outcome.output(), json!("*** and ***"));
+    assert!(server.requests()[0].contains("Bearer hush-hush-2"));
+}
+
+#[tokio::test]
 async fn a_redirect_to_another_host_carries_no_credentials() {
     let other = Server::start(ok).await;
     let target = other.url("/");

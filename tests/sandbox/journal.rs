@@ -62,7 +62,7 @@ async fn execute(
 }
 
 /// The same, with these services.
-async fn execute_with(
+pub async fn execute_with(
     runtime: &Runtime,
     graph: &Value,
     kept: &Arc<Kept>,
@@ -96,7 +96,7 @@ pub async fn again(runtime: &Runtime, graph: &Value, kept: &Arc<Kept>) -> Outcom
     execute(runtime, graph, kept, Limits::default(), json!({})).await
 }
 
-fn output(outcome: &Outcome) -> Value {
+pub fn output(outcome: &Outcome) -> Value {
     assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
     serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
 }

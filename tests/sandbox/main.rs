@@ -60,3 +60,4 @@ mod sqlite;
 #[path = "sqlite.rs"]
 mod sqlite_in_connectors;
 mod streams;
+mod taken_up;

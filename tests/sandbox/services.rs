@@ -22,7 +22,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// With one connection of these fields; `hosts` are no field.
+    /// With one connection of these fields; `hosts` and `former` are no fields.
     pub fn one(name: &str, fields: Value) -> Self {
         Given::default().and(name, fields)
     }
@@ -37,13 +37,18 @@ impl Given {
         let Value::Object(mut fields) = fields else {
             panic!("fields are an object")
         };
-        let hosts = fields.remove("hosts").unwrap_or(json!([]));
+        let mut list = |name: &str| {
+            let given = fields.remove(name).unwrap_or(json!([]));
+            serde_json::from_value::<Vec<String>>(given).unwrap()
+        };
+        let (hosts, former) = (list("hosts"), list("former"));
         let connection = Connection {
             id: name.to_owned(),
             name: name.to_owned(),
             provider: name.to_owned(),
-            hosts: serde_json::from_value(hosts).unwrap(),
+            hosts,
             fields,
+            former,
         };
         self.connections.insert(name.to_owned(), connection);
         self

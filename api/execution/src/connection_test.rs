@@ -70,6 +70,7 @@ pub(crate) async fn try_connection(
             provider: test.provider,
             hosts: test.hosts,
             fields: test.fields,
+            former: Vec::new(),
         },
         tenant: Some(tenant.to_string()),
         owner: Some(share.owner.as_u128()),

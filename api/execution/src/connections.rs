@@ -45,6 +45,7 @@ impl Connections for TenantConnections {
                 provider: opened.row.provider,
                 hosts: opened.row.hosts.0,
                 fields: opened.fields,
+                former: Vec::new(),
             })
         })
     }

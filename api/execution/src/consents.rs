@@ -85,6 +85,22 @@ struct Subject {
     fields: Map<String, Value>,
 }
 
+/// What a connection is used with.
+struct Access {
+    token: String,
+    /// What it was used with before.
+    former: Vec<String>,
+}
+
+impl Access {
+    fn of(tokens: &Tokens) -> Self {
+        Access {
+            token: tokens.access.clone(),
+            former: tokens.former.clone(),
+        }
+    }
+}
+
 impl Subject {
     fn of(opened: &Opened) -> Self {
         Subject {
@@ -214,9 +230,19 @@ impl Consents {
                     );
                 }
                 let scopes = grants.scopes.clone().unwrap_or(resolved.client.scopes);
-                let tokens = Tokens {
-                    access: grants.access.clone(),
-                    refresh: grants.refresh.clone(),
+                let (access, refresh) = (grants.access.clone(), grants.refresh.clone());
+                let before = match kept::find(db, &parts.vault, opened.workspace, id).await {
+                    // Whatever it was, this is in its place.
+                    Err(VaultError::Unopenable) => None,
+                    before => before?,
+                };
+                let tokens = match before {
+                    Some(before) => before.tokens.replaced_by(access, refresh),
+                    None => Tokens {
+                        access,
+                        refresh,
+                        former: Vec::new(),
+                    },
                 };
                 let (expires_at, renew_at) = times(&grants, asked_at);
                 let new = NewTokens {
@@ -308,11 +334,11 @@ impl Consents {
     /// A connection with a token that can be used, and without anything that other tokens could be had with.
     pub async fn connection(&self, opened: Opened) -> Result<Connection, ConnectionError> {
         let subject = Subject::of(&opened);
-        let access = self.access(&subject).await?;
+        let Access { token, former } = self.access(&subject).await?;
         let text = |name: &str| opened.fields.get(name).filter(|value| value.is_string()).cloned();
         let known = consent_provider(&opened.row.provider);
         let known_base = known.map(|it| it.base_url).filter(|base| !base.is_empty());
-        let mut fields = Map::from_iter([("token".to_owned(), Value::from(access))]);
+        let mut fields = Map::from_iter([("token".to_owned(), Value::from(token))]);
         let base = text("baseUrl").or_else(|| known_base.map(Value::from));
         fields.extend(base.map(|base| ("baseUrl".to_owned(), base)));
         match text("headerName") {
@@ -328,6 +354,7 @@ impl Consents {
             provider: opened.row.provider,
             hosts: opened.row.hosts.0,
             fields,
+            former,
         })
     }
 
@@ -339,7 +366,7 @@ impl Consents {
     }
 
     /// An access token that is not about to be over.
-    async fn access(&self, of: &Subject) -> Result<String, ConnectionError> {
+    async fn access(&self, of: &Subject) -> Result<Access, ConnectionError> {
         let began = monotonic();
         loop {
             let Some(found) = self.kept(of).await? else {
@@ -352,11 +379,11 @@ impl Consents {
             let now = self.0.clock.now();
             let is_over = found.expires_at.is_some_and(|end| end <= now);
             if found.renew_at.is_none_or(|at| now < at) {
-                return Ok(found.tokens.access.clone());
+                return Ok(Access::of(&found.tokens));
             }
             if found.tokens.refresh.is_none() {
                 if !is_over {
-                    return Ok(found.tokens.access.clone());
+                    return Ok(Access::of(&found.tokens));
                 }
                 let reason = "The provider's token has expired, and the provider issued no refresh token.";
                 self.refuse(of.id, found.version, reason).await?;
@@ -376,7 +403,7 @@ impl Consents {
                 }
             }
             if !is_over {
-                return Ok(found.tokens.access.clone());
+                return Ok(Access::of(&found.tokens));
             }
             if began.elapsed() >= WAIT_MAX {
                 let reason = "Another request is renewing it, and did not finish in time.";
@@ -409,7 +436,7 @@ impl Consents {
     }
 
     /// Asks the provider for other tokens, and stores them; `None`: the claim was lost meanwhile, to another consent.
-    async fn renew(&self, of: &Subject, claim: &str, found: Kept) -> Result<Option<String>, ConnectionError> {
+    async fn renew(&self, of: &Subject, claim: &str, found: Kept) -> Result<Option<Access>, ConnectionError> {
         let asked_at = self.0.clock.now();
         let work = async {
             let resolved = self
@@ -429,8 +456,11 @@ impl Consents {
             .unwrap_or_else(late);
         match asked {
             Ok(grants) => {
-                let is_stored = self.store(of, claim, &grants, &found, asked_at).await?;
-                Ok(is_stored.then(|| grants.access.clone()))
+                // A provider that gave no other refresh token means the one of before.
+                let refresh = grants.refresh.clone().or_else(|| found.tokens.refresh.clone());
+                let tokens = found.tokens.replaced_by(grants.access.clone(), refresh);
+                let is_stored = self.store(of, claim, (&grants, &tokens), asked_at).await?;
+                Ok(is_stored.then(|| Access::of(&tokens)))
             }
             Err(ConsentError::Refused(reason)) => {
                 tracing::info!(connection = %of.id, reason, "A connection needs consent again");
@@ -442,7 +472,7 @@ impl Consents {
                 self.give_up(of.id, claim, None).await?;
                 let is_over = found.expires_at.is_some_and(|end| end <= self.0.clock.now());
                 match is_over {
-                    false => Ok(Some(found.tokens.access.clone())),
+                    false => Ok(Some(Access::of(&found.tokens))),
                     true => Err(ConnectionError::NoToken(reason)),
                 }
             }
@@ -462,22 +492,18 @@ impl Consents {
         given.await.map_err(unavailable)
     }
 
-    /// Stores renewed tokens; a provider that gave no other refresh token means the one of before.
+    /// Stores renewed tokens.
     async fn store(
         &self,
         of: &Subject,
         claim: &str,
-        grants: &Grants,
-        found: &Kept,
+        (grants, tokens): (&Grants, &Tokens),
         asked_at: Timestamp,
     ) -> Result<bool, ConnectionError> {
         let (expires_at, renew_at) = times(grants, asked_at);
         let mut failures = 0;
         loop {
-            let tokens = Tokens {
-                access: grants.access.clone(),
-                refresh: grants.refresh.clone().or_else(|| found.tokens.refresh.clone()),
-            };
+            let tokens = tokens.clone();
             let (parts, place) = (self.0.clone(), (of.workspace, of.id));
             let (claim, scopes) = (claim.to_owned(), grants.scopes.clone());
             let stored = self.0.store.write(move |db| {

@@ -124,6 +124,14 @@ impl Scheme {
         }
     }
 
+    /// Whether the request's head tells who sends; what is signed is the body otherwise.
+    pub const fn is_in_head(self) -> bool {
+        matches!(
+            self,
+            Scheme::Gitlab | Scheme::Header | Scheme::Bearer | Scheme::Basic | Scheme::Jwt | Scheme::Open
+        )
+    }
+
     /// Headers that name an event and are not signed, the most telling first.
     pub const fn event_ids(self) -> &'static [&'static str] {
         match self {

@@ -48,6 +48,7 @@ impl Connections for FileConnections {
                 name: reference,
                 hosts: entry.hosts,
                 fields: entry.fields,
+                former: Vec::new(),
             })
         })
     }

@@ -9,6 +9,7 @@ mod cors;
 mod forms;
 mod ingest;
 mod path;
+mod sender;
 mod steps;
 mod streaming;
 mod uploads;

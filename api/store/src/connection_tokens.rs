@@ -12,6 +12,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Consents of one connection that may be under way at once; the oldest make room for others.
 const UNDER_WAY_MAX: i64 = 5;
+/// Access tokens that others have come for, and that are still kept.
+const FORMER_MAX: usize = 4;
 
 /// What a provider has given, in clear.
 #[derive(Clone, Serialize, Deserialize)]
@@ -19,6 +21,22 @@ pub struct Tokens {
     pub access: String,
     #[serde(default)]
     pub refresh: Option<String>,
+    /// The access tokens before this one, the newest first: runs that have used them hide them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<String>,
+}
+
+impl Tokens {
+    /// Those that have come in their place.
+    pub fn replaced_by(&self, access: String, refresh: Option<String>) -> Tokens {
+        let all = std::iter::once(&self.access).chain(&self.former);
+        let former = all.filter(|token| **token != access).take(FORMER_MAX);
+        Tokens {
+            former: former.cloned().collect(),
+            access,
+            refresh,
+        }
+    }
 }
 
 /// Wipes them.
@@ -26,6 +44,7 @@ impl Drop for Tokens {
     fn drop(&mut self) {
         self.access.zeroize();
         self.refresh.zeroize();
+        self.former.zeroize();
     }
 }
 
@@ -360,4 +379,22 @@ pub async fn take(
         connection: found.connection_id,
         verifier: Zeroizing::new(verifier.to_owned()),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_tokens_stay_known_when_others_have_come() {
+        let mut tokens: Tokens = serde_json::from_str(r#"{"access": "0", "refresh": "a"}"#).unwrap();
+        for access in ["1", "1", "2", "3", "4", "5"] {
+            tokens = tokens.replaced_by(access.to_owned(), None);
+        }
+        assert_eq!((tokens.access.as_str(), tokens.refresh.as_deref()), ("5", None));
+        assert_eq!(tokens.former, ["4", "3", "2", "1"]);
+        let kept = serde_json::to_string(&tokens).unwrap();
+        let kept: Tokens = serde_json::from_str(&kept).unwrap();
+        assert_eq!(kept.former, tokens.former);
+    }
 }

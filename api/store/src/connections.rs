@@ -1,7 +1,7 @@
 //! Connections: credentials for other services, each of one user. Runs of a workspace may use all of its connections.
 
 use super::notices::{self, Notice};
-use super::{Db, Sql, StoreError, sql};
+use super::{Db, Sql, StoreError, locks, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
@@ -169,6 +169,7 @@ pub async fn opened_to_change(
     editor: &Editor,
     connection: ConnectionId,
 ) -> Result<Option<Opened>, VaultError> {
+    locks::keep_workspace(db, editor).await?;
     let lock = if db.is_postgres() { " for update" } else { "" };
     opened(db, vault, own(editor, connection).push(lock)).await
 }

@@ -5,7 +5,7 @@ use super::account_tokens::{self, Purpose};
 use super::accounts::email_key;
 use super::authenticators;
 use super::notices::{self, Notice};
-use super::{Db, Sql, StoreError, sql};
+use super::{Db, Sql, StoreError, locks, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::UserId;
 use std::time::Duration;
@@ -70,6 +70,8 @@ pub async fn clear_unproven(db: &mut Db<'_>, user: UserId, now: Timestamp) -> Re
     let own = |text| its_own_workspaces(sql(text), user);
     let members = own("delete from memberships where workspace_id in ").push(" and user_id <> ?");
     let members = db.execute(members.bind(user)).await?;
+    let all = sql("(workspace_id is null and user_id = ?) or workspace_id in ").bind(user);
+    locks::deployments(db, its_own_workspaces(all, user)).await?;
     let hold = "update schedules set next_due_at = null, held_due_at = null where deployment_id in
          (select id from deployments where (workspace_id is null and user_id = ?) or workspace_id in ";
     db.execute(its_own_workspaces(sql(hold).bind(user), user).push(")"))

@@ -15,7 +15,7 @@ pub use seals::{begin_sealing, seal_module, sealed_rights, sealing_begun, withou
 
 use super::notices::{self, Notice};
 use super::runs::suspects::STRIKES_MAX;
-use super::{Db, StoreError, key_values, rights, sql};
+use super::{Db, StoreError, key_values, locks, rights, sql};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
@@ -152,6 +152,7 @@ pub async fn owned(
     editor: &Editor,
     deployment: DeploymentId,
 ) -> Result<Option<DeploymentRow>, StoreError> {
+    locks::keep_workspace(db, editor).await?;
     let query = rights::deployments(
         sql(DEPLOYMENT).push("where d.id = ? and ").bind(deployment),
         editor,
@@ -347,6 +348,8 @@ pub async fn remove_of_environment(
     manager: &Manager,
     environment: EnvironmentId,
 ) -> Result<(), StoreError> {
+    let of_it = sql("workspace_id = ? and slot = ?").bind(manager.workspace());
+    locks::deployments(db, of_it.bind(environment)).await?;
     for statement in [
         "delete from schedules where deployment_id in
          (select id from deployments where workspace_id = ? and slot = ?)",

@@ -2,7 +2,7 @@
 //! everything that they have. Nothing here asks for a member's rights: callers have checked that it is the operator.
 
 use super::notices::{self, Notice};
-use super::{Db, StoreError, data_keys, sql};
+use super::{Db, StoreError, data_keys, locks, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
@@ -144,6 +144,7 @@ pub async fn suspend(
     if db.execute(suspend).await? == 0 {
         return Ok(false);
     }
+    locks::deployments(db, sql("workspace_id = ?").bind(workspace)).await?;
     let hold =
         "update schedules set held_due_at = next_due_at, next_due_at = null where next_due_at is not null
          and deployment_id in (select id from deployments where workspace_id = ? and status = 'active')";
@@ -162,6 +163,7 @@ pub async fn resume(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<bool, Sto
     if db.execute(sql(resume).bind(workspace)).await? == 0 {
         return Ok(false);
     }
+    locks::deployments(db, sql("workspace_id = ?").bind(workspace)).await?;
     for statement in [
         "update schedules set next_due_at = held_due_at where held_due_at is not null and deployment_id in
          (select id from deployments where workspace_id = ? and suspended and status = 'paused')",
@@ -232,6 +234,7 @@ pub async fn remove_deployment(
     db: &mut Db<'_>,
     deployment: DeploymentId,
 ) -> Result<Option<String>, StoreError> {
+    locks::deployments(db, sql("id = ?").bind(deployment)).await?;
     for statement in [
         "delete from idempotency_keys where scope in (select id from schedules where deployment_id = ?)",
         "delete from schedules where deployment_id = ?",

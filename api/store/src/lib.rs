@@ -27,6 +27,7 @@ pub mod hosting;
 pub mod invitation_links;
 pub mod invitations;
 pub mod key_values;
+mod locks;
 mod metering;
 mod migrations;
 pub mod notices;

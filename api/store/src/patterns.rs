@@ -1,6 +1,6 @@
 //! Patterns, their tags and stars. Graphs and their history are in [`super::versions`].
 
-use super::{Db, Sql, Start, StoreError, rights, sql};
+use super::{Db, Sql, Start, StoreError, locks, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
@@ -115,6 +115,7 @@ pub async fn owned(
     editor: &Editor,
     pattern: PatternId,
 ) -> Result<Option<PatternRow>, StoreError> {
+    locks::keep_workspace(db, editor).await?;
     let query = rights::patterns(sql(PATTERN).push("where p.id = ? and ").bind(pattern), editor);
     let lock = if db.is_postgres() { " for update" } else { "" };
     db.optional(query.push(lock)).await

@@ -1,7 +1,7 @@
 //! Removing an account: what goes with it, and who gets what it shared. Knows nothing of who may ask for it.
 
 use super::notices::{self, Notice};
-use super::{Db, StoreError, audit, data_keys, sql};
+use super::{Db, StoreError, audit, data_keys, locks, sql};
 use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use sqlx::FromRow;
@@ -118,6 +118,7 @@ async fn lock(db: &mut Db<'_>, user: UserId) -> Result<(), StoreError> {
 }
 
 async fn remove_workspace(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<(), StoreError> {
+    locks::deployments(db, sql("workspace_id = ?").bind(workspace)).await?;
     for statement in [
         "delete from tap_events where endpoint_id in (select e.id from webhook_endpoints e
          join patterns p on p.id = e.pattern_id where p.workspace_id = ?)",
@@ -137,6 +138,7 @@ async fn remove_workspace(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<(),
 
 /// What the user has outside of workspaces.
 async fn remove_outside(db: &mut Db<'_>, user: UserId) -> Result<(), StoreError> {
+    locks::deployments(db, sql("workspace_id is null and user_id = ?").bind(user)).await?;
     for statement in [
         "delete from tap_events where endpoint_id in (select e.id from webhook_endpoints e
          join patterns p on p.id = e.pattern_id where p.workspace_id is null and p.owner_id = ?)",

@@ -1,7 +1,7 @@
 //! Workspaces, their members and environments.
 
 use super::notices::{self, Notice};
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{Manager, Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::deploy_rules::DeployRules;
@@ -292,6 +292,7 @@ pub async fn hold_environment(
     environment: EnvironmentId,
     hold: Hold,
 ) -> Result<bool, StoreError> {
+    locks::keep_workspace(db, scope).await?;
     let mut select = sql(ENVIRONMENT)
         .push("where workspace_id = ? and id = ?")
         .bind(scope.workspace())

@@ -1219,6 +1219,8 @@ class _NeededRights(t.TypedDict):
 class NeededRights(_NeededRights, total=False):
     """What a pattern could do, in alphabetical order. What is not listed is refused while it runs."""
 
+    issuers: t.List[str]
+    """Addresses at which the issuers of its senders' tokens publish their keys: who may start runs."""
     variables: t.List[str]
     """Names of variables that its expressions read, as far as they are written out. They are no right: all of an
     environment's variables can be read.

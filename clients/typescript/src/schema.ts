@@ -7400,6 +7400,13 @@ export interface components {
              *     ]
              */
             hosts: string[];
+            /**
+             * @description Addresses at which the issuers of its senders' tokens publish their keys: who may start runs.
+             * @example [
+             *       "https://id.example.com/.well-known/jwks.json"
+             *     ]
+             */
+            issuers?: string[];
             /** @description Whether it has code for the JavaScript engine. */
             javascript: boolean;
             /**

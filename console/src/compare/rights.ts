@@ -5,7 +5,8 @@ import type { Doc } from '$/graph/model';
 import { mapTexts } from '$/graph/references';
 import { expressionsIn, literalValue } from '$/graph/tokens';
 
-export type Kind = 'host' | 'connection' | 'secret' | 'variable' | 'pattern' | 'effect' | 'javascript';
+export type Kind =
+  'host' | 'issuer' | 'connection' | 'secret' | 'variable' | 'pattern' | 'effect' | 'javascript';
 
 export interface Right {
   kind: Kind;
@@ -18,6 +19,7 @@ export interface RightChange extends Right {
 
 const KINDS: readonly Kind[] = [
   'host',
+  'issuer',
   'connection',
   'secret',
   'variable',
@@ -31,6 +33,7 @@ export function rightsOf(rights: Schemas['NeededRights'] | null | undefined, doc
   const all = (kind: Kind, names: readonly string[]) => names.map((name) => ({ kind, name }));
   return [
     ...all('host', rights?.hosts ?? []),
+    ...all('issuer', rights?.issuers ?? []),
     ...all('connection', rights?.connections ?? []),
     ...all('secret', rights?.secrets ?? []),
     ...all('variable', variablesOf(doc)),
@@ -100,6 +103,8 @@ export function rightText({ kind, name }: Right): string {
   switch (kind) {
     case 'host':
       return any ? 'requests to any host' : `requests to ${name}`;
+    case 'issuer':
+      return `senders with tokens by the keys at ${name}`;
     case 'pattern':
       return any ? 'calls of any pattern' : `calls of the pattern ${name}`;
     default:

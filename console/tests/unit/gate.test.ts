@@ -109,6 +109,9 @@ describe('rights', () => {
   it('that are listed are read again', () => {
     expect(listedRight('secret: API: KEY')).toEqual({ kind: 'secret', name: 'API: KEY' });
     expect(listedRight('effect: http')).toEqual({ kind: 'effect', name: 'http' });
+    const issuer = listedRight('issuer: https://id.example.com/keys');
+    expect(issuer).toEqual({ kind: 'issuer', name: 'https://id.example.com/keys' });
+    expect(rightText(issuer)).toBe('senders with tokens by the keys at https://id.example.com/keys');
   });
 
   it('that are to be approved are what is added, but for variables', () => {

@@ -20,6 +20,7 @@ pub mod masking;
 pub mod multipart;
 pub mod poll;
 pub mod signatures;
+pub mod streams;
 pub mod subscription;
 
 /// What a target does with an input.
@@ -46,5 +47,6 @@ pub const ALL: &[(&str, Check)] = &[
     ("multipart", multipart::check),
     ("poll", poll::check),
     ("signatures", signatures::check),
+    ("streams", streams::check),
     ("subscription", subscription::check),
 ];

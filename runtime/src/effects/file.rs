@@ -113,6 +113,10 @@ async fn content(
     (offset, limit): (Option<u64>, Option<u64>),
     result_bytes_max: usize,
 ) -> EffectResult {
+    if lines && form == Form::Base64 {
+        let message = "Lines are those of a text: give `lines` with `as: \"text\"`, or read the bytes as base64 without it.";
+        return Err(EffectError::parameter(message));
+    }
     // Base64 and JSON make it longer.
     let bytes_max = result_bytes_max as u64 / 2;
     let start = offset.unwrap_or(0);
@@ -206,4 +210,29 @@ async fn make(
         _ => return Err(EffectError::parameter("Give either `text` or `base64`.")),
     };
     stored(files, bytes, name, media_type).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::MemoryFiles;
+
+    #[tokio::test]
+    async fn lines_are_those_of_a_text() {
+        let files = MemoryFiles::default();
+        let content_of = (Some("a\nb".to_owned()), None);
+        let made = make(&files, content_of, "a.txt", "text/plain").await.unwrap();
+        let id = made["$file"].as_str().unwrap();
+        let read = async |form: Form, limit: u64| {
+            let part = (None, Some(limit));
+            content(&files, id, (form, true), part, 1_000).await
+        };
+        assert_eq!(
+            read(Form::Text, 2).await.unwrap(),
+            json!({"text": "a\n", "next": 2})
+        );
+        let refused = read(Form::Base64, 2).await.unwrap_err();
+        assert_eq!(refused.code, EffectCode::Parameter);
+        assert!(refused.message.contains("without it"), "{refused}");
+    }
 }

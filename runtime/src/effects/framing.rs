@@ -10,7 +10,7 @@ pub(super) const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 /// What the entries of a body are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
     /// Lines, each a text.
     Lines,
     /// The same without empty ones; the node reads each as JSON.
@@ -40,6 +40,26 @@ pub(super) struct Frames {
     /// Whether no line was taken yet.
     is_first: bool,
     event: Event,
+}
+
+/// The entries of a body that arrives in these pieces, and whether one of them was too long, behind which nothing is read.
+pub fn entries<'a>(framing: Framing, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Value>, bool) {
+    let (mut frames, mut found) = (Frames::new(framing), Vec::new());
+    let mut take = |frames: &mut Frames| -> Result<(), TooLong> {
+        while let Some(entry) = frames.entry()? {
+            found.push(entry.value);
+        }
+        Ok(())
+    };
+    let taken = pieces.into_iter().try_for_each(|piece| {
+        frames.push(piece);
+        take(&mut frames)
+    });
+    let taken = taken.and_then(|()| {
+        frames.end();
+        take(&mut frames)
+    });
+    (found, taken.is_err())
 }
 
 /// The event whose lines arrive.
@@ -192,27 +212,17 @@ mod tests {
     use super::*;
 
     /// All entries of a body that arrives in pieces of this size.
-    fn entries(framing: Framing, body: &[u8], size: usize) -> Vec<Value> {
-        let (mut frames, mut found) = (Frames::new(framing), Vec::new());
-        let mut take = |frames: &mut Frames| {
-            while let Some(entry) = frames.entry().unwrap() {
-                found.push(entry.value);
-            }
-        };
-        for piece in body.chunks(size) {
-            frames.push(piece);
-            take(&mut frames);
-        }
-        frames.end();
-        take(&mut frames);
+    fn in_pieces(framing: Framing, body: &[u8], size: usize) -> Vec<Value> {
+        let (found, is_too_long) = entries(framing, body.chunks(size));
+        assert!(!is_too_long);
         found
     }
 
     /// The same, however it is cut.
     fn all(framing: Framing, body: &[u8]) -> Value {
-        let whole = entries(framing, body, body.len().max(1));
+        let whole = in_pieces(framing, body, body.len().max(1));
         for size in 1..body.len() {
-            assert_eq!(entries(framing, body, size), whole, "in pieces of {size}");
+            assert_eq!(in_pieces(framing, body, size), whole, "in pieces of {size}");
         }
         whole.into()
     }

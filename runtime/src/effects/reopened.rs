@@ -1,15 +1,18 @@
 //! Connections that effects of former executions have used. Their results are in the journal without what is secret of these, so an
 //! effect that is not done again would leave that unknown: the connections are opened once more, and what is secret of them is masked
-//! in whatever comes now.
+//! in whatever comes now. So nothing new begins before all that is known was told to the run once more: an effect on another branch
+//! could bring back what only a later one of the known effects hides.
 
 use crate::connections::Granted;
 use crate::egress::names_for;
+use crate::journal::Record;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 /// Those of one run.
 #[derive(Default)]
@@ -17,6 +20,8 @@ pub(super) struct Reopened {
     names: HashSet<String>,
     /// Ends when all of them are open.
     last: Option<Shared<BoxFuture<'static, ()>>>,
+    /// Says when all that is known was told; `None`: there was nothing, or it was.
+    catching_up: Option<watch::Sender<bool>>,
 }
 
 /// A request, as far as it says which connection it needs.
@@ -26,6 +31,14 @@ struct Named {
 }
 
 impl Reopened {
+    pub fn of(record: Option<&Record>) -> Self {
+        let has_known = record.is_some_and(Record::has_known);
+        Reopened {
+            catching_up: has_known.then(|| watch::channel(false).0),
+            ..Reopened::default()
+        }
+    }
+
     /// Begins to open the connection of a request that is not sent again; one after the other, so that a run asks for no more at a
     /// time than it would by an effect.
     pub fn note(&mut self, io: &Handle, request: &str, connections: &Arc<Granted>) {
@@ -48,6 +61,30 @@ impl Reopened {
             let _ = names_for(connections.owner(), connections.open(&name)).await;
         };
         self.last = Some(io.spawn(opening).map(drop).boxed().shared());
+    }
+
+    /// The run waits, and nothing is known that it was not told.
+    pub async fn caught_up(&mut self) {
+        if self.catching_up.is_none() {
+            return;
+        }
+        self.all().await;
+        if let Some(catching_up) = self.catching_up.take() {
+            catching_up.send_replace(true);
+        }
+    }
+
+    /// To be waited for before anything new begins.
+    pub fn before_new(&self) -> impl Future<Output = ()> + Send + use<> {
+        let told = self.catching_up.as_ref().map(watch::Sender::subscribe);
+        let all = self.all();
+        async move {
+            if let Some(mut told) = told {
+                // Nobody says so any more when the run is gone, and this with it.
+                let _ = told.wait_for(|is_told| *is_told).await;
+            }
+            all.await;
+        }
     }
 
     /// To be waited for before anything is masked.

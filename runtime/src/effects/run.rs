@@ -204,6 +204,7 @@ pub enum Prepared {
 
 impl RunEffects {
     pub fn new(io: Handle, record: Option<Record>) -> Self {
+        let reopened = Reopened::of(record.as_ref());
         RunEffects {
             io,
             tasks: JoinSet::new(),
@@ -220,7 +221,7 @@ impl RunEffects {
             egress: OnceLock::new(),
             record,
             unsaved: Unsaved::default(),
-            reopened: Reopened::default(),
+            reopened,
             replay: None,
             span: Span::current(),
             parked: 0,
@@ -356,7 +357,7 @@ impl RunEffects {
         let new = || Arc::new(Semaphore::new(IN_FLIGHT_MAX));
         let in_flight = self.in_flight.get_or_insert_with(new).clone();
         let journal = self.record.as_ref().map(Record::journal);
-        let reopening = self.reopened.all();
+        let reopening = self.reopened.before_new();
         let work = async move {
             reopening.await;
             if let Some(journal) = journal {
@@ -402,7 +403,10 @@ impl RunEffects {
                     self.reopened.all().await;
                     Some((started, known.done(&self.io).await))
                 }
-                None => self.ready.pop_front(),
+                None => {
+                    self.reopened.caught_up().await;
+                    self.ready.pop_front()
+                }
             };
             if let Some((started, done)) = first {
                 let id = started.id;

@@ -18,8 +18,6 @@ const ID_BYTES_MAX: usize = 70;
 const LIST_BYTES: u64 = 5 << 20;
 /// Lines of a list of capabilities.
 const CAPABILITIES_MAX: usize = 100;
-/// Bytes of a command that every server takes.
-const COMMAND_BYTES_MAX: usize = 250;
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 const LONG_TIME: Duration = Duration::from_secs(120);
 
@@ -78,20 +76,19 @@ impl Pop {
         self.check_listing().await
     }
 
+    /// The token comes after its command (RFC 5034, section 4): few fit into the 255 bytes of a command, and not every server takes one
+    /// there.
     async fn authenticate(&mut self, initial: &str) -> Result<(), Trouble> {
-        let at_once = format!("AUTH XOAUTH2 {initial}");
-        if at_once.len() <= COMMAND_BYTES_MAX {
-            self.wire.send(format!("{at_once}\r\n").as_bytes()).await?;
-        } else {
-            self.wire.send(b"AUTH XOAUTH2\r\n").await?;
-            let line = self.wire.line(LINE_BYTES_MAX).await?;
-            if !line.starts_with(b"+") {
-                return said(&line, "the login").map(drop);
-            }
-            self.wire.send(format!("{initial}\r\n").as_bytes()).await?;
-        }
+        self.wire.send(b"AUTH XOAUTH2\r\n").await?;
         let line = self.wire.line(LINE_BYTES_MAX).await?;
-        if line.starts_with(b"+ ") {
+        if !is_more(&line) {
+            // Nobody is logged in without the token.
+            let told = said(&line, "the login");
+            return told.and(Err(Trouble::Garbled(POP)));
+        }
+        self.wire.send(format!("{initial}\r\n").as_bytes()).await?;
+        let line = self.wire.line(LINE_BYTES_MAX).await?;
+        if is_more(&line) {
             // It says what is wrong in its own form, and refuses once it is answered.
             self.wire.send(b"\r\n").await?;
             return self.answer("the login").await.map(drop);
@@ -226,6 +223,11 @@ fn whole(bytes_max: usize) -> impl Fn(Trouble) -> Trouble {
     }
 }
 
+/// Whether a server waits for what comes next of a login.
+fn is_more(line: &[u8]) -> bool {
+    line == b"+" || line.starts_with(b"+ ")
+}
+
 /// What stands behind `+OK`.
 fn said(line: &[u8], asked: &str) -> Result<String, Trouble> {
     let text = String::from_utf8_lossy(line);
@@ -281,31 +283,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_is_sent_with_its_command_or_after_it() {
-        let short = xoauth2("ann@example.com", "short");
+    async fn a_token_is_sent_after_its_command_however_long_it_is() {
         let told = "+OK\r\nUIDL\r\n.";
-        let (went, heard) = log_in_with("short", &["+OK", told]).await;
-        went.unwrap();
-        assert_eq!(heard, [format!("AUTH XOAUTH2 {short}"), "CAPA".to_owned()]);
-        // A command of more than 255 bytes is more than servers take.
-        let token = "long".repeat(100);
-        let (went, heard) = log_in_with(&token, &["+ ", "+OK", told]).await;
-        went.unwrap();
-        let long = xoauth2("ann@example.com", &token);
-        assert_eq!(heard, ["AUTH XOAUTH2".to_owned(), long, "CAPA".to_owned()]);
+        for (token, goes_on) in [("short", "+ "), ("short", "+"), (&*"long".repeat(100), "+ ")] {
+            let (went, heard) = log_in_with(token, &[goes_on, "+OK", told]).await;
+            went.unwrap();
+            let sent = xoauth2("ann@example.com", token);
+            assert_eq!(heard, ["AUTH XOAUTH2".to_owned(), sent, "CAPA".to_owned()]);
+        }
     }
 
     #[tokio::test]
     async fn what_is_wrong_with_a_token_is_said_by_the_server() {
-        for answers in [
-            &["+ eyJzdGF0dXMiOiI0MDAifQ==", "-ERR [AUTH] expired"][..],
-            &["-ERR [AUTH] expired"],
+        let refused = "refused the login: [AUTH] expired";
+        for (answers, expected) in [
+            (
+                &["+ ", "+ eyJzdGF0dXMiOiI0MDAifQ==", "-ERR [AUTH] expired"][..],
+                refused,
+            ),
+            (&["+ ", "+", "-ERR [AUTH] expired"], refused),
+            (&["+ ", "-ERR [AUTH] expired"], refused),
+            (&["-ERR [AUTH] expired"], refused),
+            (&["+OK"], "sent what POP3 does not allow"),
         ] {
             let (went, heard) = log_in_with("short", answers).await;
-            let refused = "refused the login: [AUTH] expired";
-            assert_eq!(went.unwrap_err().to_string(), refused);
+            assert_eq!(went.unwrap_err().to_string(), expected);
             assert_eq!(heard.len(), answers.len());
-            assert_eq!(heard.last().map(String::is_empty), Some(answers.len() == 2));
+            assert_eq!(heard.last().map(String::is_empty), Some(answers.len() == 3));
         }
     }
 }

@@ -255,8 +255,6 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heddle_sandbox::clock::monotonic;
-    use std::time::Duration;
 
     /// The definition: every byte within an occurrence of a spelling, or of a piece of a long one, is covered.
     fn naive(spellings: &[String], text: &[u8]) -> Vec<Range<usize>> {
@@ -372,22 +370,19 @@ mod tests {
         }
     }
 
-    /// Every byte begins what is nearly a secret, so that whoever looks anew from each of them, or copies the text at each find, is not
-    /// done within the hour.
+    /// Every byte begins what is nearly a secret, and there are millions of finds: whoever looks anew from each byte is not done within
+    /// days, whoever copies the text at each find not within the time that a test may take.
     #[test]
-    fn the_time_grows_with_the_text_and_not_with_its_square() {
-        const BYTES: usize = 8 << 20;
-        let started = monotonic();
+    fn the_work_grows_with_the_text_and_not_with_its_square() {
+        const BYTES: usize = 16 << 20;
         let short = (0..50).map(|number| format!("{}{number:02}", "a".repeat(60)));
         let long = (0..50).map(|number| format!("{}b{number:02}", "a".repeat(31)).repeat(9));
         let secrets: Vec<_> = short.chain(long).map(Zeroizing::new).collect();
         let masker = Masker::new(&secrets);
         assert_eq!(masker.text(&"a".repeat(BYTES)).len(), BYTES);
-        let masker = Masker::new(&[Zeroizing::new("secret".to_owned())]);
-        let masked = masker.text(&"secret,".repeat(BYTES / 7)).into_owned();
-        assert_eq!(masked.len(), BYTES / 7 * "***,".len());
-        let took = monotonic().duration_since(started);
-        assert!(took < Duration::from_secs(60), "{took:?}");
+        let masker = Masker::new(&[Zeroizing::new("hush".to_owned())]);
+        let masked = masker.text(&"hush,".repeat(BYTES / 5)).into_owned();
+        assert_eq!(masked.len(), BYTES / 5 * "***,".len());
     }
 
     #[test]

@@ -4,12 +4,15 @@
 use super::{api_key, listed, post};
 use crate::external_login::oidc_provider::OidcProvider;
 use crate::external_login::{CLIENT_ID, CLIENT_SECRET};
+use crate::flow::waits::parked;
 use crate::harness::{Database, Reply, Service, User, chain, each_database};
 use crate::needs;
 use heddle_execution::OperatorClient;
 use heddle_runtime::EgressPolicy;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 const BASE_URL: &str = "http://localhost";
 const RETURN: &str = "http://localhost/connections/return";
@@ -130,6 +133,63 @@ async fn runs_use_what_somebody_consented_to_at_a_real_provider() {
         refused_and_connected_again(&service, &provider, &ann, (&connection, &deployment)).await;
         disconnected(&service, &provider, &ann, (&connection, &deployment)).await;
     }
+}
+
+/// The address of a server that tells everybody the credentials of whoever came first.
+async fn telling() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut first = None;
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            let head = String::from_utf8(head).unwrap();
+            let sent = head.lines().find_map(|line| line.strip_prefix("authorization: "));
+            let told = first.get_or_insert_with(|| sent.unwrap_or_default().to_owned());
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{told}",
+                told.len()
+            );
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_stays_hidden_in_a_run_that_waited_until_there_was_another() {
+    let Some(provider) = needs::or_skip("oidc-provider", OidcProvider::returning_to(RETURN).await) else {
+        return;
+    };
+    let (service, url) = (service(Database::Sqlite, "127.0.0.0/8").await, telling().await);
+    service.app.executions.start().await.unwrap();
+    let ann = service.user("ann").await;
+    let connection = made(&service, &ann, &provider.issuer).await;
+    connected(&service, &provider, &ann, &connection).await;
+    let graph = chain(&[
+        ("start", "OnManual", json!({})),
+        (
+            "first",
+            "HttpRequest",
+            json!({"url": url, "connection": "Example", "bodyOnly": true}),
+        ),
+        ("wait", "Wait", json!({"durationMs": 3_600_000})),
+        ("again", "HttpRequest", json!({"url": url, "bodyOnly": true})),
+        (
+            "end",
+            "Return",
+            json!({"value": "{{ [$nodes.first, $nodes.again] }}"}),
+        ),
+    ]);
+    let deployment = service.deployed(&ann, &graph).await;
+    let id = service.started(&ann, &deployment, &json!({})).await;
+    parked(&service, &ann, &deployment, &id).await;
+    service.app.clock.advance(TOKEN_LIFETIME);
+    let ended = service.ended(&ann, &deployment, &id).await;
+    assert_eq!(ended["output"], json!(["Bearer ***", "Bearer ***"]), "{ended}");
 }
 
 /// None of these connects it, and each attempt counts once.

@@ -143,6 +143,34 @@ each_database! {
         set.assert_refused(403, "FORBIDDEN");
     }
 
+    async fn other_issuers_of_senders_tokens_are_approved_by_an_admin(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        rule(&service, &ann, "requireApproval").await;
+        let hooked = |address: &str| {
+            let jwt = json!({"algorithm": "RS256", "keysUrl": address});
+            chain(&[("hook", "OnWebhook", json!({"scheme": "jwt", "jwt": jwt})), ("end", "Return", json!({"value": "1"}))])
+        };
+        let (one, other) = ("https://id.example.com/one/keys", "https://id.example.com/other/keys");
+        let pattern = service.drawn(&ann, &hooked(one)).await;
+        let approval = json!({"approveRights": true});
+        for address in [one, other] {
+            service.redrawn(&ann, &pattern, &hooked(address)).await;
+            let refused = deploy(&service, &bob, &pattern, json!({})).await;
+            refused.assert_refused(409, "RIGHTS_NOT_APPROVED");
+            let named = json!([{"path": "rights", "message": format!("issuer: {address}")}]);
+            assert_eq!(refused.body["error"]["details"], named, "{refused}");
+            let plan = deploy(&service, &bob, &pattern, json!({"dryRun": true})).await;
+            assert_eq!(plan.data(200)["rightsAdded"]["issuers"], json!([address]), "{plan}");
+            deploy(&service, &ann, &pattern, approval.clone()).await.data(200);
+            deploy(&service, &bob, &pattern, json!({})).await.data(200);
+        }
+        // A test run has no sender, and reaches nothing.
+        let body = json!({"code": code(&service, &bob, &hooked(other)).await});
+        let run = service.post("/api/execute/run").bearer(&bob.token).json(&body).send().await;
+        assert_eq!(run.status, 200, "{run}");
+    }
+
     async fn a_test_run_reaches_nothing_with_the_secrets_of_a_protected_environment(service: Service) {
         let ann = service.user("ann").await;
         let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;

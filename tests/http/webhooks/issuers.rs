@@ -118,18 +118,41 @@ async fn keys_are_read_where_the_issuer_publishes_them() {
     assert_eq!(send("Bearer x").await, refused(0));
     assert_eq!(send(&of_first).await, unknown(1));
     issuer.publishes(&[&first]);
+    let again = hook.post("{}").header("authorization", &of_first).send().await;
     assert_eq!(
-        send(&of_first).await,
-        unknown(1),
-        "an issuer that fails has its rest"
+        (again.status, issuer.asked()),
+        (503, 1),
+        "an issuer that fails has its rest: {again}"
+    );
+    assert_eq!(again.headers["retry-after"], "30");
+    // Who the issuer is, and what it answers, is the owner's business.
+    assert_eq!(
+        again.body["error"]["message"],
+        "The sender's token can't be checked right now: send the request again later."
+    );
+    let logged = hook.logs().await[0]["rejectionReason"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        logged.contains(&issuer.address) && logged.contains("answered 500"),
+        "{logged}"
     );
     clock.advance(rest);
     assert_eq!(send(&of_first).await, accepted(2));
     assert_eq!(send(&of_first).await, accepted(2));
 
-    // A key that is new is looked for, but not as often as somebody makes one up.
+    // A key that is new is looked for, but not as often as somebody makes one up. Until then the token may be genuine.
     issuer.publishes(&[&first, &second]);
-    assert_eq!(send(&of_second).await, refused(2));
+    assert_eq!(send(&of_second).await, unknown(2));
+    let logged = hook.logs().await[0]["rejectionReason"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        logged.contains("the key of the token is not among them"),
+        "{logged}"
+    );
     clock.advance(rest);
     assert_eq!(send(&of_second).await, accepted(3));
     let forged = Key::new("2", 3).token(&claims);
@@ -147,4 +170,5 @@ async fn keys_are_read_where_the_issuer_publishes_them() {
     clock.advance(rest);
     assert_eq!(send(&of_first).await, refused(6));
     assert_eq!(send(&of_second).await, accepted(6));
+    assert_eq!(send(&of_first).await, unknown(6));
 }

@@ -3,8 +3,11 @@
 
 use heddle_compiler::diagnostic::Utf16Units;
 use heddle_compiler::{Explained, Route, Severity};
-use heddle_contract::manifest::Manifest;
+use heddle_contract::manifest::{Manifest, Trigger};
+use heddle_model::signature::Scheme;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use utoipa::ToSchema;
 
@@ -47,6 +50,10 @@ pub struct NeededRights {
     /// Hosts that it sends requests to, besides those of connections; `*` for one that is computed.
     #[schema(example = json!(["api.example.com"]))]
     pub hosts: Vec<String>,
+    /// Addresses at which the issuers of its senders' tokens publish their keys: who may start runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["https://id.example.com/.well-known/jwks.json"]))]
+    pub issuers: Vec<String>,
     /// Patterns that it calls; `*` for one that is computed.
     #[schema(example = json!([]))]
     pub patterns: Vec<String>,
@@ -68,6 +75,7 @@ impl NeededRights {
             secrets: rights.secrets,
             connections: rights.connections,
             hosts: rights.hosts,
+            issuers: issuers(&manifest.triggers),
             patterns: rights.patterns,
             variables: manifest.variables.clone().unwrap_or_default(),
             javascript: rights.javascript,
@@ -81,6 +89,7 @@ impl NeededRights {
             ("secret", &self.secrets),
             ("connection", &self.connections),
             ("host", &self.hosts),
+            ("issuer", &self.issuers),
             ("pattern", &self.patterns),
         ];
         let names = kinds
@@ -105,11 +114,23 @@ impl NeededRights {
             secrets: without(&self.secrets, &others.secrets),
             connections: without(&self.connections, &others.connections),
             hosts: without(&self.hosts, &others.hosts),
+            issuers: without(&self.issuers, &others.issuers),
             patterns: without(&self.patterns, &others.patterns),
             variables: without(&self.variables, &others.variables),
             javascript: self.javascript && !others.javascript,
         }
     }
+}
+
+/// Where the keys of senders' tokens come from.
+fn issuers(triggers: &[Trigger]) -> Vec<String> {
+    let address = |trigger: &Trigger| {
+        let scheme = trigger.parameters.get("scheme").and_then(Value::as_str);
+        let address = trigger.parameters.get("jwt")?.get("keysUrl")?.as_str()?;
+        (scheme == Some(Scheme::Jwt.name())).then(|| address.to_owned())
+    };
+    let addresses: BTreeSet<String> = triggers.iter().filter_map(address).collect();
+    addresses.into_iter().collect()
 }
 
 /// Whether a finding prevents compilation.

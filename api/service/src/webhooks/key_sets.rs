@@ -1,6 +1,8 @@
 //! Public keys as issuers of tokens publish them (RFC 7517), by address: read through the egress guard, kept for a while, and read again
 //! when a token names a key that is not among them. Senders decide when that happens, so an address is asked so often and no more.
 
+mod places;
+
 use super::jwt;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
@@ -10,11 +12,11 @@ use heddle_runtime::{EgressPolicy, GuardedHttp, body_within, names_for};
 use http::HeaderMap;
 pub use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
+use places::Places;
 use reqwest::Url;
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +25,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 256 << 10;
 /// Keys of a set.
 const KEYS_MAX: usize = 100;
-/// Addresses of which something is kept.
+/// Addresses of an owner of which something is kept.
+const OF_OWNER_MAX: usize = 50;
+/// The same of all owners.
 const ADDRESSES_MAX: usize = 1_000;
 /// How long a set is taken for current.
 const FRESH: Duration = Duration::from_secs(10 * 60);
@@ -36,7 +40,7 @@ const REST: Duration = Duration::from_secs(30);
 pub struct KeySets {
     http: GuardedHttp,
     clock: Clock,
-    published: Mutex<HashMap<String, Arc<Published>>>,
+    published: Mutex<Places<Published>>,
 }
 
 /// What is known of an address.
@@ -52,8 +56,24 @@ struct Kept {
     /// The newest set, and when it was read.
     set: Option<(Timestamp, Arc<JwkSet>)>,
     asked_at: Option<Timestamp>,
-    /// Why there is no newer one.
+    /// Why there is no newer one; empty if it could be read.
     problem: String,
+}
+
+/// Why a token can't be checked now.
+#[derive(Debug)]
+pub struct Unchecked {
+    /// What the sender is told, who may be anybody.
+    pub told: ServiceError,
+    /// What the webhook's owner reads, in its log.
+    pub reason: String,
+}
+
+/// There is no key for a token, and nobody can be asked now.
+struct Missing {
+    problem: String,
+    /// Until somebody can.
+    wait_s: u64,
 }
 
 impl Published {
@@ -73,12 +93,42 @@ impl Published {
         asked_at.is_some_and(|asked_at| asked_at.plus(REST) > now)
     }
 
-    fn keep(&self, asked: Result<JwkSet, String>, now: Timestamp) {
+    /// Keeps what was read, and gives it.
+    fn keep(
+        &self,
+        asked: Result<JwkSet, String>,
+        (asked_at, now): (Timestamp, Timestamp),
+    ) -> Option<Arc<JwkSet>> {
         let mut kept = locked(&self.kept);
-        kept.asked_at = Some(now);
+        kept.asked_at = Some(asked_at);
         match asked {
-            Ok(set) => kept.set = Some((now, Arc::new(set))),
-            Err(problem) => kept.problem = problem,
+            Ok(set) => {
+                let set = Arc::new(set);
+                kept.set = Some((now, set.clone()));
+                kept.problem.clear();
+                Some(set)
+            }
+            Err(problem) => {
+                kept.problem = problem;
+                None
+            }
+        }
+    }
+
+    fn missing(&self, now: Timestamp) -> Missing {
+        let kept = locked(&self.kept);
+        let problem = match kept.problem.as_str() {
+            "" => format!(
+                "the issuer's keys were read less than {} s ago, and the key of the token is not among them",
+                REST.as_secs()
+            ),
+            problem => problem.to_owned(),
+        };
+        let until = kept.asked_at.map_or(now, |asked_at| asked_at.plus(REST));
+        let wait_ms = until.millis().saturating_sub(now.millis());
+        Missing {
+            problem,
+            wait_s: u64::try_from(wait_ms).unwrap_or_default().div_ceil(1_000),
         }
     }
 }
@@ -88,18 +138,20 @@ impl KeySets {
         KeySets {
             http: GuardedHttp::new(policy),
             clock,
-            published: Mutex::default(),
+            published: Mutex::new(Places::new(OF_OWNER_MAX, ADDRESSES_MAX)),
         }
     }
 
     /// The keys of which one has signed the token in a request, where the webhook, which is this owner's, says at which address they
     /// are. For what can't be right, nobody is asked.
+    ///
+    /// To be done to the end: an issuer that was asked, and not heard, would be asked again at once.
     pub async fn of(
         &self,
         owner: UserId,
         jwt: &Jwt,
         headers: &HeaderMap,
-    ) -> Result<Option<Arc<JwkSet>>, ServiceError> {
+    ) -> Result<Option<Arc<JwkSet>>, Unchecked> {
         let Some(address) = &jwt.keys_url else {
             return Ok(None);
         };
@@ -107,15 +159,17 @@ impl KeySets {
             return Ok(None);
         };
         // Whoever made the webhook chose the name that is looked up.
-        let found = names_for(Some(owner.as_u128()), self.get(address, id.as_deref())).await;
-        found.map(Some).map_err(|problem| {
-            let message = format!("The sender's token can't be checked: {problem}.");
-            Code::Unavailable.with(message).retry_after_s(REST.as_secs())
+        let found = names_for(Some(owner.as_u128()), self.get(owner, address, id.as_deref())).await;
+        found.map(Some).map_err(|Missing { problem, wait_s }| Unchecked {
+            told: Code::Unavailable
+                .with("The sender's token can't be checked right now: send the request again later.")
+                .retry_after_s(wait_s),
+            reason: format!("The sender's token can't be checked: {problem}."),
         })
     }
 
-    async fn get(&self, address: &str, id: Option<&str>) -> Result<Arc<JwkSet>, String> {
-        let published = self.published(address);
+    async fn get(&self, owner: UserId, address: &str, id: Option<&str>) -> Result<Arc<JwkSet>, Missing> {
+        let published = locked(&self.published).of(owner, address);
         let now = self.clock.now();
         let (fresh, stale) = (now.minus(FRESH), now.minus(STALE));
         if let Some(set) = published.set_since(id, fresh) {
@@ -129,25 +183,18 @@ impl KeySets {
         };
         if !published.rests_at(now) {
             let asked = self.ask(address).await;
-            published.keep(asked, now);
+            // Whether the key is among them is seen when the token is checked.
+            if let Some(set) = published.keep(asked, (now, self.clock.now())) {
+                return Ok(set);
+            }
         }
-        // Whether the key is among them is seen when the token is checked.
-        let set = published.set_since(None, stale);
-        set.ok_or_else(|| locked(&published.kept).problem.clone())
+        // Read while this one waited, or else with the key. A key that is in no set which may be too old is not refused: it may be new.
+        let set = published
+            .set_since(None, now)
+            .or_else(|| published.set_since(id, stale));
+        set.ok_or_else(|| published.missing(now))
     }
 
-    fn published(&self, address: &str) -> Arc<Published> {
-        let mut all = locked(&self.published);
-        if let Some(known) = all.get(address) {
-            return known.clone();
-        }
-        if all.len() >= ADDRESSES_MAX {
-            all.clear();
-        }
-        all.entry(address.to_owned()).or_default().clone()
-    }
-
-    /// Why there is no answer is told to senders, so it names nothing that only the webhook's owner may know.
     async fn ask(&self, address: &str) -> Result<JwkSet, String> {
         let Ok(url) = Url::parse(address) else {
             return Err("the address of the issuer's keys is none".to_owned());

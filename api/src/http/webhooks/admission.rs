@@ -19,6 +19,7 @@ use heddle_model::{Code, ServiceError};
 use heddle_service::webhooks::Endpoint;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// An endpoint that takes the request, and what is deployed behind it.
@@ -31,6 +32,8 @@ pub struct Admitted {
     place: Option<usize>,
     /// How the body is read; `None`: there must be none.
     pub body: Option<BodyKind>,
+    /// The claims of the sender's token, if that is how they are known.
+    pub claims: Option<Box<RawValue>>,
 }
 
 impl Admitted {
@@ -143,6 +146,7 @@ pub async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Opt
         deployment,
         place,
         body: None,
+        claims: None,
     };
     if admitted.endpoint.is_present || admitted.deployed().is_some() {
         return Ok((pattern, Some(admitted)));

@@ -172,7 +172,6 @@ async fn received(
     let uploaded = Uploaded {
         run: None,
         body: body.into_owned(),
-        claims: None,
     };
     Ok((uploaded, content.len() as u64))
 }

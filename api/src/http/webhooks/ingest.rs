@@ -6,6 +6,7 @@ use super::answer::{challenge_of_slack, duplicate, not_allowed, proven};
 use super::arrival::Arrival;
 use super::content::{self, content_type};
 use super::path;
+use super::sender;
 use super::steps;
 use super::waiting::wait;
 use super::whole;
@@ -16,7 +17,6 @@ use crate::http::forms::page as form_page;
 use axum::Json;
 use axum::body::Bytes;
 use axum::http::request::Parts;
-use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
@@ -24,22 +24,20 @@ use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId};
 use heddle_model::shown::{is_credential, shown};
-use heddle_model::signature::{self, Authentication, Incoming, Scheme};
+use heddle_model::signature::{self, Authentication};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
 use heddle_model::webhook::WhenPaused;
+use heddle_service::webhooks::body;
 use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
-use heddle_service::webhooks::key_sets::JwkSet;
-use heddle_service::webhooks::{body, jwt};
 use heddle_store::{StoreError, endpoints};
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Once};
+use std::sync::Once;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// What senders to a suspended workspace are told.
@@ -92,6 +90,16 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
             return Err(refuse_as(app, arrival, pattern, status, answer).await);
         }
         Err((status, error)) => return Err(refuse(app, arrival, pattern, status, error).await),
+    }
+    // Strangers have nothing read of their bodies, and take no turn that others wait for: an issuer of tokens may take long to answer.
+    if admitted.webhook().authentication.scheme.is_in_head() {
+        match sender::by_head(app, &admitted, parts).await {
+            Ok(claims) => admitted.claims = claims,
+            Err(not_known) => {
+                let told = (arrival.told(not_known.told), not_known.reason);
+                return Err(refuse_as(app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await);
+            }
+        }
     }
     Ok((arrival, admitted))
 }
@@ -162,8 +170,6 @@ pub struct Uploaded {
     pub run: Option<RunId>,
     /// The body with references to them.
     pub body: Box<RawValue>,
-    /// The claims of the sender's token.
-    pub claims: Option<Box<RawValue>>,
 }
 
 /// What becomes of a request whose sender is known.
@@ -185,10 +191,6 @@ pub async fn deliver(
     arrival.content_length = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let endpoint = admitted.endpoint.clone();
     let pattern = Some(endpoint.slot.pattern);
-    let keys = match published_keys(&app, &admitted, &parts).await {
-        Ok(keys) => keys,
-        Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
-    };
     let turn = match &admitted.deployment {
         Some(deployment) => app.webhooks.turns.take(deployment.owner, arrival.at).await,
         None => Ok(None),
@@ -198,15 +200,11 @@ pub async fn deliver(
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::RateLimited, error.into()).await,
     };
     let event = match body.len() {
-        0..=whole::SMALL_BYTES_MAX => {
-            event_of(&app, (&admitted, arrival.at), &parts, (&body, keys.as_deref())).await
-        }
+        0..=whole::SMALL_BYTES_MAX => event_of(&app, (&admitted, arrival.at), &parts, &body).await,
         _ => {
             let (app, at, body) = (app.clone(), arrival.at, body.clone());
             let (admitted, parts) = (admitted.clone(), parts.clone());
-            let work = move || async move {
-                event_of(&app, (&admitted, at), &parts, (&body, keys.as_deref())).await
-            };
+            let work = move || async move { event_of(&app, (&admitted, at), &parts, &body).await };
             Box::pin(whole::beside(work)).await
         }
     };
@@ -240,7 +238,7 @@ pub(super) async fn deliver_uploaded(
     let added = Added {
         params: params(&admitted, &parts),
         raw_body: None,
-        claims: uploaded.claims,
+        claims: admitted.claims.clone(),
     };
     let event = event_with(&admitted, &parts, &uploaded.body, added);
     let event = match event {
@@ -318,15 +316,17 @@ pub(super) async fn accepted_as(
     response
 }
 
-/// Checks who sends and how much, then the body, and gives the event with its idempotency key.
+/// Checks who signed the body and how much they send, then what it says, and gives the event with its idempotency key.
 async fn event_of(
     app: &App,
     (admitted, at): (&Admitted, Timestamp),
     parts: &Parts,
-    (body, keys): (&Bytes, Option<&JwkSet>),
+    body: &Bytes,
 ) -> Result<(Option<String>, Box<RawValue>), ApiError> {
     let webhook = admitted.webhook();
-    let claims = authenticate(app, admitted, parts, (body, keys))?;
+    if !webhook.authentication.scheme.is_in_head() {
+        sender::by_signature(app, admitted, parts, body)?;
+    }
     limit(app, admitted, at)?;
     let (value, raw_body) = match admitted.body {
         Some(kind) => {
@@ -345,7 +345,7 @@ async fn event_of(
     let added = Added {
         params: params(admitted, parts),
         raw_body,
-        claims,
+        claims: admitted.claims.clone(),
     };
     let event = event_with(admitted, parts, &value, added)?;
     Ok((
@@ -377,64 +377,6 @@ pub(super) fn event_with(
         body,
     };
     event::of_request(&received, added).map_err(ApiError::internal)
-}
-
-/// The keys for the sender's token, where the webhook says that its issuer publishes them. Before anything is taken that others wait
-/// for: an issuer may take long to answer.
-pub(super) async fn published_keys(
-    app: &App,
-    admitted: &Admitted,
-    parts: &Parts,
-) -> Result<Option<Arc<JwkSet>>, ApiError> {
-    match admitted.webhook().authentication.scheme {
-        // Boxed: the future of each request would have to carry it.
-        Scheme::Jwt => Box::pin(keys_of_issuer(app, admitted, parts)).await,
-        _ => Ok(None),
-    }
-}
-
-async fn keys_of_issuer(
-    app: &App,
-    admitted: &Admitted,
-    parts: &Parts,
-) -> Result<Option<Arc<JwkSet>>, ApiError> {
-    let jwt = &admitted.webhook().authentication.jwt;
-    if jwt.keys_url.is_none() {
-        return Ok(None);
-    }
-    let owner = admitted.owner(app).await?;
-    Ok(app.webhooks.key_sets.of(owner, jwt, &parts.headers).await?)
-}
-
-/// Whether the sender is who they must be; the claims of their token, if they have one. `keys` are [`published_keys`].
-pub(super) fn authenticate(
-    app: &App,
-    admitted: &Admitted,
-    parts: &Parts,
-    (body, keys): (&[u8], Option<&JwkSet>),
-) -> Result<Option<Box<RawValue>>, ApiError> {
-    let authentication = &admitted.webhook().authentication;
-    let secret = admitted.endpoint.secret.expose_secret();
-    let now = app.clock.now();
-    let verified = match authentication.scheme {
-        Scheme::Jwt => jwt::claims(&authentication.jwt, secret, keys, &parts.headers, now).map(Some),
-        _ => {
-            let incoming = Incoming {
-                headers: &parts.headers,
-                base_url: &app.config.base_url,
-                target: parts.uri.path_and_query().map_or("", PathAndQuery::as_str),
-                body,
-            };
-            signature::verify(authentication, secret, &incoming, now).map(|()| None)
-        }
-    };
-    let what = match authentication.scheme {
-        Scheme::Gitlab | Scheme::Header | Scheme::Bearer | Scheme::Basic | Scheme::Jwt => "sender",
-        _ => "signature",
-    };
-    Ok(verified.map_err(|refusal| {
-        Code::SignatureInvalid.with(format!("The request's {what} was rejected: {refusal}."))
-    })?)
 }
 
 async fn accept(

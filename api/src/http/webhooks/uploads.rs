@@ -4,7 +4,8 @@
 use super::admission::{Admitted, limit};
 use super::arrival::Arrival;
 use super::content::{content_type, unreadable};
-use super::ingest::{self, Uploaded, authenticate, published_keys, refuse};
+use super::ingest::{self, Uploaded, refuse};
+use super::sender;
 use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::extract::unread;
@@ -16,7 +17,6 @@ use futures_util::{StreamExt, TryStreamExt};
 use heddle_model::file::Holder;
 use heddle_model::form::Form;
 use heddle_model::ids::RunId;
-use heddle_model::signature::Scheme;
 use heddle_model::status::WebhookStatus;
 use heddle_model::tenant::Tenant;
 use heddle_model::webhook::{BodyKind, WhenPaused};
@@ -59,21 +59,12 @@ pub(super) async fn stored(
     parts: &Parts,
     (kind, body): (BodyKind, Body),
 ) -> Result<(Uploaded, u64), ApiError> {
-    let is_signed = !matches!(
-        admitted.webhook().authentication.scheme,
-        Scheme::Gitlab | Scheme::Header | Scheme::Bearer | Scheme::Basic | Scheme::Jwt | Scheme::Open
-    );
-    let (claims, body) = match is_signed {
-        true => {
-            let body = admitted.read(app, body).await?;
-            (
-                authenticate(app, admitted, parts, (&body, None))?,
-                Body::from(body),
-            )
-        }
+    let body = match admitted.webhook().authentication.scheme.is_in_head() {
+        true => body,
         false => {
-            let keys = published_keys(app, admitted, parts).await?;
-            (authenticate(app, admitted, parts, (&[], keys.as_deref()))?, body)
+            let body = admitted.read(app, body).await?;
+            sender::by_signature(app, admitted, parts, &body)?;
+            Body::from(body)
         }
     };
     limit(app, admitted, arrival.at)?;
@@ -101,7 +92,7 @@ pub(super) async fn stored(
     let read = uploads::read(kind, content_type(&parts.headers), content.boxed(), &place).await;
     let body = read.map_err(|error| refused(error, place.bytes_max))?;
     let bytes = counted.load(Ordering::Relaxed);
-    Ok((Uploaded { run, body, claims }, bytes))
+    Ok((Uploaded { run, body }, bytes))
 }
 
 /// The names under which a form takes files.

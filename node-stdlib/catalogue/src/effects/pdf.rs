@@ -8,7 +8,7 @@ use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Sc
 pub const TYPE: NodeType = NodeType {
     description: "Gives the text of a PDF, with the lines and spaces that are seen on its pages, and what the file says of itself: title, \
         author and the like. Pages that were scanned are pictures and have no text; neither has a font that does not tell its \
-        characters. The file, of up to 64 MiB, is in the run's memory whole. What is no PDF, and what is encrypted, fails the node with \
+        characters. The file, of up to 64 MiB, is in the run's memory whole. What isn't a PDF, or is encrypted, fails the node with \
         `PARSE`; more than 16 MiB of text with `FILE_LIMIT`.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",

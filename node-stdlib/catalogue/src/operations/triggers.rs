@@ -153,8 +153,8 @@ fn all_parameters(
     });
     let to_subscribe = subscribes.then(|| {
         let description = format!(
-            "Id or name of the connection by which the service is told to send here when the pattern is deployed: {} Without it, \
-             set the webhook up at the service yourself.",
+            "Id or name of the connection with which this webhook is registered at the service when the pattern is \
+             deployed: {} Without it, set the webhook up at the service yourself.",
             service.connection
         );
         Parameter::optional("connection", Schema::String, kept(&description))

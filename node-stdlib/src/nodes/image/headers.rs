@@ -22,7 +22,7 @@ pub(super) fn info(part: &[u8]) -> Result<Info, Failure> {
     } else {
         return Err(Failure::new(
             code::PARSE,
-            "This is no PNG, JPEG, GIF or WebP: it does not begin like one.",
+            "This isn't a PNG, JPEG, GIF or WebP image: it doesn't begin like one.",
         ));
     };
     match size {

@@ -18,7 +18,10 @@ const PAGES_MAX: usize = 50_000;
 const READINGS_MAX: usize = 8;
 
 pub(super) fn broken(what: &str) -> Failure {
-    Failure::new(code::PARSE, format!("This is no PDF that can be read: {what}."))
+    Failure::new(
+        code::PARSE,
+        format!("This isn't a PDF file that can be read: {what}."),
+    )
 }
 
 fn too_many_pages() -> Failure {

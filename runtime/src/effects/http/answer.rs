@@ -6,6 +6,7 @@ use super::super::stored_file;
 use super::address::place;
 use super::context::HttpNeeds;
 use super::failure::{failed, send_error};
+use crate::egress::body_within;
 use crate::files::{FileValue, Files};
 use crate::retry_after::retry_after;
 use base64::Engine as _;
@@ -85,23 +86,16 @@ impl Answer {
 }
 
 /// The body of an answer, of at most so many bytes after decompression: a small answer can't become a large one.
-pub(super) async fn body_of(
-    mut response: Response,
-    url: &Url,
-    bytes_max: usize,
-) -> Result<Vec<u8>, EffectError> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
-        if chunk.len() > bytes_max.saturating_sub(body.len()) {
-            return Err(failed(format!(
-                "The response of {} is larger than the {} KiB allowed.",
-                place(url),
-                bytes_max >> 10
-            )));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+pub(super) async fn body_of(response: Response, url: &Url, bytes_max: usize) -> Result<Vec<u8>, EffectError> {
+    let body = body_within(response, bytes_max).await;
+    let body = body.map_err(|error| send_error(&error, url))?;
+    body.ok_or_else(|| {
+        failed(format!(
+            "The response of {} is larger than the {} KiB allowed.",
+            place(url),
+            bytes_max >> 10
+        ))
+    })
 }
 
 /// A file of the body of an answer, as it is after decompression.

@@ -132,5 +132,6 @@ fn connection(url: &Url) -> Result<Connection, MailerError> {
         provider: "smtp".to_owned(),
         hosts: Vec::new(),
         fields,
+        former: Vec::new(),
     })
 }
