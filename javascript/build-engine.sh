@@ -18,13 +18,15 @@ target=wasm32-unknown-unknown
 tools="${CARGO_TARGET_DIR:-$PWD/../target}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../target/engine}"
 export CC_wasm32_unknown_unknown=clang-19
+# The same instructions as Rust's ($wasm_flags): this compiler has them not by default.
+export CFLAGS_wasm32_unknown_unknown="-msimd128 -mnontrapping-fptoint -mno-bulk-memory"
 export AR_wasm32_unknown_unknown=llvm-ar-19
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTC_WRAPPER CFLAGS
 
 # No paths of the machine that built it.
 sources="${CARGO_HOME:-$HOME/.cargo}/registry/src"
-flags="--remap-path-prefix=$(dirname "$PWD")=heddle"
+flags="$wasm_flags --remap-path-prefix=$(dirname "$PWD")=heddle"
 for index in "$sources"/*; do
     flags="$flags --remap-path-prefix=$index=crates"
 done

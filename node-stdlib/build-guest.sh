@@ -19,17 +19,13 @@ export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19
 export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTC_WRAPPER
 
-# All that the target has by default but bulk-memory, which can't be switched off by itself: without it the compiler calls memcpy and
-# the like, which src/memory.rs has, and does not leave the sandbox for every short copy.
-features="+simd128,+multivalue,+mutable-globals,+nontrapping-fptoint,+reference-types,+sign-ext"
-
 # No paths of this machine in the artifact.
 sources="${CARGO_HOME:-$HOME/.cargo}/registry/src"
 remap=""
 for index in "$sources"/*; do
     remap="$remap --remap-path-prefix=$index=crates"
 done
-export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-cpu=mvp -C target-feature=$features $remap --remap-path-prefix=$(dirname "$PWD")=heddle --remap-path-prefix=/usr/lib/rustlib/src=rust"
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$wasm_flags $remap --remap-path-prefix=$(dirname "$PWD")=heddle --remap-path-prefix=/usr/lib/rustlib/src=rust"
 
 # The stack comes first, so that overflowing it traps instead of reaching data. The pattern's module appends its
 # functions to the table. An ordinary run fits into the initial memory: growing costs two system calls a run.

@@ -82,7 +82,6 @@ use heddle_model::Code;
 use heddle_store::asking::of_request;
 use std::time::Duration;
 use tower::ServiceBuilder;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -104,10 +103,14 @@ pub fn router(app: &App) -> Router {
     let routes = routes
         .fallback(|| async { ApiError::from(Code::NotFound.with("Nothing is served at this path.")) })
         .method_not_allowed_fallback(not_allowed)
-        // What is looked up for a user, whom `extract::Caller` names, takes that user's share of the database.
-        .layer(from_fn(|request: Request, next: Next| {
-            of_request(next.run(request))
-        }));
+        .layer(
+            ServiceBuilder::new()
+                .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max))
+                // What is looked up for a user, whom `extract::Caller` names, takes that user's share of the database.
+                .layer(from_fn(|request: Request, next: Next| {
+                    of_request(next.run(request))
+                })),
+        );
     let routes = match cors(&app.config.cors_origins) {
         Some(cors) => routes.layer(cors),
         None => routes,
@@ -124,8 +127,7 @@ pub fn router(app: &App) -> Router {
                 .layer(middleware::IdentifyLayer {
                     slow: app.config.slow_request,
                 })
-                .layer(CatchPanicLayer::custom(middleware::panicked))
-                .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max)),
+                .layer(middleware::CatchPanicsLayer),
         )
         .with_state(app.clone())
 }

@@ -17,6 +17,8 @@ type Failure = Box<dyn Error>;
 
 const INITIALIZE: &str = "initialize";
 const MEMORY: &str = "memory";
+/// What compiled code calls without naming it: exported only since the linker would leave out what nobody exports.
+const MEMORY_FUNCTIONS: &[&str] = &["bcmp", "memcmp", "memcpy", "memmove", "memset"];
 const PAGE_BYTES: usize = 65_536;
 /// Zeros up to this many are written as data rather than begin a new segment.
 const GAP_BYTES: usize = 64;
@@ -126,7 +128,9 @@ fn rewrite(wasm: &[u8], image: &Image) -> Result<Vec<u8>, Failure> {
                 for export in section {
                     let export = export?;
                     // Globals are exported for the snapshot only, and names that begin so are the linker's.
-                    let internal = export.name == INITIALIZE || export.name.starts_with("__");
+                    let internal = export.name == INITIALIZE
+                        || export.name.starts_with("__")
+                        || MEMORY_FUNCTIONS.contains(&export.name);
                     match export.kind {
                         ExternalKind::Func if !internal => {
                             exports.export(export.name, ExportKind::Func, export.index);

@@ -15,8 +15,9 @@ pub mod nodes;
 mod alloc;
 #[cfg(target_arch = "wasm32")]
 mod exports;
-#[cfg(any(target_arch = "wasm32", test))]
-mod memory;
+// Only what the linker finds in it.
+#[cfg(target_arch = "wasm32")]
+use heddle_memory as _;
 
 // The tests of a node that is not there natively share what the other tests have.
 #[cfg(test)]

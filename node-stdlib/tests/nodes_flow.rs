@@ -358,6 +358,14 @@ fn merge_goes_into_fields_where_asked() {
         let merged = run("Merge", &format!(r#"{{"mode": "{mode}", "deep": true}}"#), input);
         assert_eq!(merged, format!(r#"{{"0":{expected}}}"#), "{mode} of {input}");
     }
+    // Many levels of objects and lists.
+    let (opening, closing) = (r#"{"l":[1,{"a":"#.repeat(30), "}]}".repeat(30));
+    let deep = |fields: &str| format!("{opening}{fields}{closing}");
+    let both = format!("[{},{}]", deep(r#"{"x":1}"#), deep(r#"{"y":2}"#));
+    assert_eq!(
+        run("Merge", r#"{"mode": "combine", "deep": true}"#, &both),
+        format!(r#"{{"0":{}}}"#, deep(r#"{"x":1,"y":2}"#))
+    );
     let rows = r#"[[{"id": 1, "a": {"x": 1}}], [{"id": 1, "a": {"y": 2}}]]"#;
     assert_eq!(
         run("Merge", r#"{"mode": "join", "key": "id", "deep": true}"#, rows),

@@ -88,5 +88,60 @@ pub fn iso_time(ms: i64) -> String {
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     let (seconds, ms) = (ms / 1_000, ms % 1_000);
     let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    if !(0..=9_999).contains(&year) {
+        return format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
+    }
+    // Digit by digit: each run begins with it, and formatting seven numbers takes longer than all of the above.
+    let mut text = String::with_capacity("0000-00-00T00:00:00.000Z".len());
+    push_two(&mut text, year / 100);
+    push_two(&mut text, year % 100);
+    for (before, number) in [
+        ('-', month),
+        ('-', day),
+        ('T', hour),
+        (':', minute),
+        (':', second),
+    ] {
+        text.push(before);
+        push_two(&mut text, number);
+    }
+    text.push('.');
+    text.push(digit(ms / 100));
+    push_two(&mut text, ms % 100);
+    text.push('Z');
+    text
+}
+
+/// Adds a number below 100 with two digits.
+fn push_two(text: &mut String, number: i64) {
+    text.push(digit(number / 10));
+    text.push(digit(number % 10));
+}
+
+/// A number below 10.
+fn digit(number: i64) -> char {
+    u32::try_from(number)
+        .ok()
+        .and_then(|number| char::from_digit(number, 10))
+        .unwrap_or('0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::iso_time;
+
+    #[test]
+    fn times_are_written_with_all_their_digits() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_827_696_005, "2000-02-29T12:34:56.005Z"),
+            (1_795_763_107_089, "2026-11-27T07:05:07.089Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "10000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(iso_time(ms), text);
+        }
+    }
 }

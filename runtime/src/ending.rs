@@ -1,11 +1,14 @@
 //! Builds a run's outcome from the report of its sandbox, with all secrets masked.
 
+use crate::aside::{SMALL_BYTES_MAX, aside};
 use crate::journal::execution_of;
 use crate::outcome::{Outcome, Status, Usage};
 use crate::run_host::{Ending, node_id};
 use crate::secrets::Vault;
+use heddle_contract::abi::code;
 use heddle_sandbox::{End, Report, RunError};
 use serde_json::value::RawValue;
+use std::pin::Pin;
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -16,8 +19,20 @@ pub fn refused(error: RunError, started: Instant) -> Outcome {
     outcome
 }
 
-/// The outcome of a run with this report.
-pub fn outcome(report: Report, ending: &Ending) -> Outcome {
+/// The error of a run that a bug has stopped.
+pub fn bug() -> RunError {
+    RunError {
+        code: code::INTERNAL.into(),
+        message: "The run was stopped by a bug in heddle. Please report it.".to_owned(),
+        node_id: None,
+    }
+}
+
+/// An outcome in which secrets are still being looked for.
+pub type Masking = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// The outcome of a run with this report. `Err`: there is so much in it that secrets are looked for aside.
+pub fn outcome(report: Report, ending: &Ending) -> Result<Outcome, Masking> {
     let facts = ending
         .facts
         .lock()
@@ -73,14 +88,40 @@ pub fn outcome(report: Report, ending: &Ending) -> Outcome {
             outcome.error = Some(error);
         }
     }
-    mask(&ending.vault, outcome)
+    if !ending.vault.was_used() {
+        return Ok(outcome);
+    }
+    if bytes_of(&outcome) <= SMALL_BYTES_MAX {
+        return Ok(mask(&ending.vault, outcome));
+    }
+    let (vault, owner, started) = (ending.vault.clone(), ending.owner, ending.started);
+    Err(Box::pin(async move {
+        let masked = aside(owner, move || mask(&vault, outcome)).await;
+        masked.unwrap_or_else(|| refused(bug(), started))
+    }))
+}
+
+/// How much of an outcome may hold secrets, roughly.
+fn bytes_of(outcome: &Outcome) -> usize {
+    let values = [
+        &outcome.output,
+        &outcome.breakpoint,
+        &outcome.pinned_nodes,
+        &outcome.response,
+    ];
+    let of_nodes = outcome
+        .trace
+        .iter()
+        .flat_map(|entry| [&entry.output, &entry.error]);
+    let values = values.into_iter().chain(of_nodes).flatten();
+    let values: usize = values.map(|json| json.get().len()).sum();
+    let lines: usize = outcome.logs.iter().map(|line| line.message.len()).sum();
+    let input = outcome.failed_input.as_ref();
+    values + lines + input.map_or(0, |failed| failed.input.get().len())
 }
 
 /// Takes out of an outcome every secret that the run has used.
 fn mask(vault: &Vault, mut outcome: Outcome) -> Outcome {
-    if !vault.was_used() {
-        return outcome;
-    }
     for field in [
         &mut outcome.output,
         &mut outcome.breakpoint,

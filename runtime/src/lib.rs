@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
+mod aside;
 mod codecache;
 mod compile;
 mod complexity;
@@ -42,6 +43,7 @@ mod traced;
 mod watch;
 mod workers;
 
+pub use aside::aside;
 pub use codecache::CacheKey;
 pub use compile::CompileJob;
 pub use complexity::TooComplex;

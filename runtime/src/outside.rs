@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of what is asked, and of whose budget it is.
 
+use crate::aside::aside;
 use crate::connections::{Connections, Granted};
 use crate::effects::{Bounds, Clock, Egress, Handles, OpenSinks, OpenStreams, Parking, Progress, Signals};
 use crate::egress::names_for;
@@ -65,8 +66,9 @@ pub(crate) async fn perform(
     match tasks.join_next().await {
         Some(Ok(Ok(Ok(Progress::Done(value))))) => {
             // Answers may be large.
-            let masked = services.io.spawn_blocking(move || vault.mask_value(value)).await;
-            masked.map_err(|_| bug())
+            aside(owner, move || vault.mask_value(value))
+                .await
+                .ok_or_else(bug)
         }
         Some(Ok(Ok(Err(error)))) => Err(EffectError {
             message: vault.mask(&error.message).into_owned(),

@@ -23,7 +23,6 @@ use crate::watch::{self, Watching};
 use heddle_catalogue::Start;
 use heddle_contract::abi::code;
 use heddle_contract::manifest::Manifest;
-use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::{
     Asked, EffectCode, EffectError, EffectHost, Limits, Origin, RequestHost, RunError, RunInput, Stop,
     Waited, Waiting, WatchEvent,
@@ -77,6 +76,8 @@ pub struct Ending {
     /// The ways to the outside of its components, if it has any.
     pub senders: Option<Arc<Senders>>,
     pub started: Instant,
+    /// Whose run it is.
+    pub owner: Option<u128>,
 }
 
 /// The host's side of one run.
@@ -113,8 +114,8 @@ pub fn begin(
     services: &Arc<HostServices>,
     program: &Program,
     request: RunRequest,
+    started: Instant,
 ) -> Result<Begun, RunError> {
-    let started = monotonic();
     let manifest = program.0.manifest.clone();
     let trigger = trigger(&manifest, &request)?;
     // All replays of a run speak of secrets in the same way, so that what they ask for and give can be compared.
@@ -189,6 +190,7 @@ pub fn begin(
             unsaved,
             senders,
             started,
+            owner: request.owner,
         },
     })
 }

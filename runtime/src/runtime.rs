@@ -18,7 +18,6 @@ use crate::programs::Programs;
 use crate::request::RunRequest;
 use crate::run_host::{self, Begun, HostServices};
 use crate::sealed::{SealedProgram, next_number};
-use heddle_contract::abi::code;
 use heddle_javascript::ENGINE_WASM;
 use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::protocol::GivenComponent;
@@ -327,7 +326,7 @@ impl Runtime {
         let slot = inner.slots.clone().acquire_owned().await.ok();
         let started = monotonic();
         self.bound(&mut request.limits);
-        let begun = match run_host::begin(&inner.services, program, request) {
+        let begun = match run_host::begin(&inner.services, program, request, started) {
             Ok(begun) => begun,
             Err(error) => return Ok(ending::refused(error, started)),
         };
@@ -341,8 +340,11 @@ impl Runtime {
                     effects: host,
                 };
                 Ok(match sandboxes.run(slot, linked, input, hosts).await {
-                    Ok(report) => ending::outcome(report, &ending),
-                    Err(Panicked) => ending::refused(bug(), started),
+                    Ok(report) => match ending::outcome(report, &ending) {
+                        Ok(outcome) => outcome,
+                        Err(masking) => masking.await,
+                    },
+                    Err(Panicked) => ending::refused(ending::bug(), started),
                 })
             }
             (Place::Executors(place), Form::Sealed(program)) => {
@@ -351,7 +353,7 @@ impl Runtime {
                 Box::pin(place.executors.run(program, begun, slot, io, company)).await
             }
             // Of another runtime.
-            _ => Ok(ending::refused(bug(), started)),
+            _ => Ok(ending::refused(ending::bug(), started)),
         }
     }
 
@@ -389,14 +391,6 @@ impl Runtime {
         limits.memory_bytes_max = limits.memory_bytes_max.min(config.memory_bytes_max);
         limits.ceilings.memory_bytes = limits.ceilings.memory_bytes.min(config.memory_bytes_max);
         limits.table_elements_max = limits.table_elements_max.min(config.table_elements_max);
-    }
-}
-
-fn bug() -> RunError {
-    RunError {
-        code: code::INTERNAL.into(),
-        message: "The run was stopped by a bug in heddle. Please report it.".to_owned(),
-        node_id: None,
     }
 }
 

@@ -186,6 +186,22 @@ fn methods_of_lists_and_objects() {
             ),
             ("$input.o.compact()", Some(json!({"x": 1}))),
             ("$input.rows.pluck('b')", Some(json!([2, 2, 3]))),
+            (
+                "[{ a: 1, b: 2 }, { b: 3 }, { c: 1 }, null, 7, 'x', { b: 4, a: 5 }].pluck('a', 'b')",
+                Some(json!([[1, 2], 3, [4, 5]])),
+            ),
+            (
+                "[{ a: 1 }, { b: 3 }, { a: null }, [8, 9]].pluck('a')",
+                Some(json!([1, null])),
+            ),
+            ("[[8, 9], [7], { '0': 1 }].pluck('0')", Some(json!([8, 7, 1]))),
+            (
+                "[{ a: 1, '2': 2, '1': 3 }].pluck('a', '1', '2')",
+                Some(json!([[3, 2, 1]])),
+            ),
+            ("[{ a: 1 }].pluck('a', 'a')", Some(json!([[1, 1]]))),
+            ("[[8, 9]].pluck(0)", Some(json!([]))),
+            ("[{ a: 1 }, 5].pluck()", Some(json!([{"a": 1}, 5]))),
             ("[1, 2, 3].chunk(2)", Some(json!([[1, 2], [3]]))),
             (
                 "$input.o.keys().join() + $input.o.values().length",

@@ -26,6 +26,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tokio::net::TcpListener;
+use tokio::sync::OnceCell;
 
 /// Which database a test uses.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,18 @@ macro_rules! each_database {
     )*};
 }
 pub(crate) use each_database;
+
+/// A database with all tables, which those of tests are copies of: making the tables takes three times as long. On a server that
+/// HEDDLE_TEST_POSTGRES names it stays.
+async fn tables() -> &'static TestDatabase {
+    static TABLES: OnceCell<TestDatabase> = OnceCell::const_new();
+    let made = TABLES.get_or_init(async || {
+        let template = TestDatabase::create(None).await;
+        Store::open_postgres(&template.url).await.unwrap().close().await;
+        template
+    });
+    made.await
+}
 
 /// A running service. Dropping it ends it.
 pub struct Service {
@@ -95,7 +108,7 @@ impl Service {
                 None,
             ),
             Database::Postgres => {
-                let kept = TestDatabase::create().await;
+                let kept = TestDatabase::create(Some(tables().await)).await;
                 (Store::open_postgres(&kept.url).await.unwrap(), Some(kept))
             }
         };

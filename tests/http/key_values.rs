@@ -2,6 +2,8 @@
 
 use crate::harness::{Database, Service, User, each_database};
 use heddle_model::quota::Quota;
+use heddle_runtime::key_values::KEYS_MAX;
+use heddle_store::{Sql, StoreError, sql};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -37,6 +39,16 @@ async fn assert_exceeded(service: &Service, user: &User, deployment: &str, event
         error["message"].as_str().unwrap().contains(quota.setting()),
         "{reply}"
     );
+}
+
+/// Changes rows as no run could do it in a reasonable time.
+async fn change(service: &Service, statement: Sql) {
+    let changed = service
+        .app
+        .store
+        .write(|db| Box::pin(async move { db.execute(statement).await }));
+    let changed: Result<u64, StoreError> = changed.await;
+    assert!(changed.unwrap() > 0);
 }
 
 fn set(scope: &str, key: &str, value: Value) -> Value {
@@ -145,6 +157,33 @@ each_database! {
         let delete = json!({"operation": "delete", "key": "k"});
         assert_eq!(access(&service, &ann, &first, delete.clone()).await, json!({"of": "pattern"}));
         assert_eq!(access(&service, &ann, &first, delete).await, Value::Null);
+    }
+
+    async fn a_pattern_has_so_many_keys_of_which_expired_ones_are_none(service: Service) {
+        let ann = service.user("ann").await;
+        let deployment = keeping(&service, &ann).await;
+        let set = |key: &str| set("pattern", key, json!(1));
+        assert_eq!(access(&service, &ann, &deployment, set("first")).await, 1);
+        let others = sql("insert into key_values (scope, key, value)
+             with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
+             select f.scope, 'k' || n.i, '1' from n, key_values f where f.key = 'first'");
+        let others = others.bind(i64::try_from(KEYS_MAX - 1).unwrap());
+        change(&service, others).await;
+        assert_eq!(access(&service, &ann, &deployment, set("more")).await, "KEY_VALUE_LIMIT");
+        assert_eq!(access(&service, &ann, &deployment, set("k7")).await, 1, "it is there");
+        change(&service, sql("update key_values set expires_at = 1 where key = 'k1'")).await;
+        assert_eq!(access(&service, &ann, &deployment, set("more")).await, 1);
+        assert_eq!(access(&service, &ann, &deployment, set("yet another")).await, "KEY_VALUE_LIMIT");
+    }
+
+    async fn what_is_there_is_replaced_whatever_it_was(service: Service) {
+        let ann = service.user("ann").await;
+        let deployment = keeping(&service, &ann).await;
+        let get = json!({"operation": "get", "key": "k"});
+        for value in [json!("x".repeat(100_000)), json!(1), json!(["y".repeat(100_000)]), json!("end")] {
+            assert_eq!(access(&service, &ann, &deployment, set("pattern", "k", value.clone())).await, value);
+            assert_eq!(access(&service, &ann, &deployment, get.clone()).await, value);
+        }
     }
 
     async fn a_key_without_a_meaning_is_told(service: Service) {

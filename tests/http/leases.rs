@@ -309,7 +309,7 @@ impl World {
             triggered_by: TriggeredBy::Webhook,
             node_id: None,
             event: None,
-            artifact: String::new(),
+            artifact: "".into(),
             version_number: 1,
             accepted_at: self.database_now(),
             parent: None,

@@ -152,7 +152,7 @@ async fn a_pattern_with_one_deployment_keeps_all_of_it_on_sqlite() {
 
 #[tokio::test]
 async fn a_pattern_with_one_deployment_keeps_all_of_it_on_postgres() {
-    let database = TestDatabase::create().await;
+    let database = TestDatabase::create(None).await;
     let pool = PgPoolOptions::new().connect(&database.url).await.unwrap();
     is_brought_up_to_date!(
         pool,

@@ -64,6 +64,9 @@ pub fn order(end: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// In the answer at `/large`, of two bytes each: what is packed elsewhere before it is stored.
+const LARGE_WORDS: usize = 100_000;
+
 /// A service whose patterns may ask a server here, that server's URL, and how often it was asked. It fails at `/bad`.
 pub async fn asking(database: Database) -> (Service, String, Arc<AtomicUsize>) {
     let asked = Arc::<AtomicUsize>::default();
@@ -72,6 +75,7 @@ pub async fn asking(database: Database) -> (Service, String, Arc<AtomicUsize>) {
         let number = counted.fetch_add(1, Ordering::SeqCst) + 1;
         match path.as_str() {
             "bad" => (StatusCode::BAD_GATEWAY, "no".to_owned()),
+            "large" => (StatusCode::OK, format!("{number} ").repeat(LARGE_WORDS)),
             _ => (StatusCode::OK, format!("{path} {number}")),
         }
     };
@@ -148,6 +152,44 @@ async fn requests_are_not_sent_again_on_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_are_not_sent_again_on_postgres() {
     requests_are_not_sent_again(Database::Postgres).await;
+}
+
+async fn large_results_are_recorded_in_their_order(database: Database) {
+    let (service, url, asked) = asking(database).await;
+    let ann = service.user("ann").await;
+    let post = |path: &str| json!({"url": format!("{url}/{path}"), "bodyOnly": true, "method": "POST"});
+    let graph = chain(&[
+        ("start", "OnManual", json!({})),
+        // Stored before the run goes on.
+        ("posted", "HttpRequest", post("large")),
+        ("small", "HttpRequest", post("small")),
+        // Stored with the run's end.
+        ("read", "HttpRequest", request(&url, "large")),
+        (
+            "end",
+            "Return",
+            json!({"value": "{{ [$nodes.posted.length, $nodes.small, $nodes.read.length] }}"}),
+        ),
+    ]);
+    let id = deployed(&service, &ann, &graph).await;
+    let run = service.ran(&ann, &id, &json!({})).await;
+    let ended = service.run(&ann, &id, &run).await;
+    let bytes = 2 * LARGE_WORDS;
+    assert_eq!(ended["output"], json!([bytes, "small 2", bytes]), "{ended}");
+    let (_, end) = told(&service, &ann, &id, &run).await;
+    assert_eq!(end["replay"]["end"], "same", "{end}");
+    assert_eq!(end["result"]["output"], ended["output"], "{end}");
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_results_are_recorded_in_their_order_on_sqlite() {
+    large_results_are_recorded_in_their_order(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_results_are_recorded_in_their_order_on_postgres() {
+    large_results_are_recorded_in_their_order(Database::Postgres).await;
 }
 
 async fn failures_and_loops(database: Database) {

@@ -181,3 +181,46 @@ fn code_that_may_change_its_items_gets_copies() {
         assert!(!copies(code), "{code}");
     }
 }
+
+#[test]
+fn code_is_a_stub_for_what_it_uses_and_not_for_what_it_only_speaks_of() {
+    let is_stub = |code: &str| {
+        let nodes = [
+            node("Start", "manualTrigger", json!({})),
+            node("Code", "code", json!({"jsCode": code})),
+        ];
+        imported(&workflow(&nodes, &[("Start", "Code")]))
+            .report
+            .summary
+            .stub
+            == 1
+    };
+    for code in [
+        "return [{ json: { a: $env.A } }];",
+        "return [{ json: { a: `${$env.A}` } }];",
+        "const moment = require ('moment');\nreturn [];",
+        "import luxon from \"luxon\";\nreturn [];",
+        "return [{ json: { at: luxon.DateTime.now() } }];",
+        "const { DateTime, Settings } = require('luxon');\nreturn [];",
+        "const { Settings: settings } = require('luxon');\nreturn [];",
+        "const luxon = require('luxon');\nreturn [{ json: { zone: luxon.Settings.defaultZone } }];",
+        "const luxon = require('luxon'), l = luxon;\nreturn [{ json: { zones: l?.Info['features']() } }];",
+        "const luxon = require('luxon');\nreturn [{ json: { zone: luxon['IANAZone'].create('x') } }];",
+        "const luxon = require('luxon');\nconst { DateTime, Info } = luxon;\nreturn [];",
+        "require('luxon').Settings.defaultLocale = 'de';\nreturn [];",
+        "const { DateTime } = require('luxon');\nreturn [{ json: { at: new SystemZone() } }];",
+    ] {
+        assert!(is_stub(code), "{code}");
+    }
+    for code in [
+        "// $env is set, and moment( is not needed\nreturn [];",
+        "/* process.env */ return [{ json: { a: 'see $env or require(', b: `luxon's` } }];",
+        "const { DateTime } = require('luxon'); // without Settings\nreturn [{ json: { at: DateTime.now() } }];",
+        "const { DateTime } = require('luxon');\nreturn items.map(({ json }) => ({ json: { Info: json.Info, is: 'Settings' } }));",
+        "const { DateTime } = require('luxon');\nconst Info = items[0].json;\nreturn [{ json: { a: Info.a } }];",
+        "const { DateTime } = require('luxon');\nconst { Settings } = items[0].json;\nreturn [{ json: { a: Settings.a } }];",
+        "const luxon = require('luxon'), now = luxon.DateTime;\nreturn [{ json: { a: now.Settings } }];",
+    ] {
+        assert!(!is_stub(code), "{code}");
+    }
+}

@@ -21,7 +21,7 @@ pub fn heddle(dir: &Path) -> Command {
 /// A PostgreSQL database of the test's own.
 pub fn database() -> TestDatabase {
     let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    executor.block_on(TestDatabase::create())
+    executor.block_on(TestDatabase::create(None))
 }
 
 /// What servers on the database of this URL are to have in common.

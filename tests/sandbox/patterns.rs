@@ -168,6 +168,43 @@ async fn a_loop_that_wraps_its_value_each_time_ends_at_the_depth_limit() {
     );
 }
 
+#[tokio::test]
+async fn the_deepest_values_are_merged_field_by_field() {
+    for (expression, rounds, opening, closing) in [
+        ("{{ ({ a: $input }) }}", 512, r#"{"a":"#, "}"),
+        ("{{ ({ a: [$input] }) }}", 256, r#"{"a":["#, "]}"),
+    ] {
+        let merging = pattern(
+            &[
+                node(
+                    "again",
+                    "Loop",
+                    json!({ "condition": "{{ true }}", "maxIterations": rounds }),
+                ),
+                node("wrap", "Transform", json!({ "value": expression })),
+                node("same", "NoOp", json!({})),
+                node("both", "Merge", json!({ "mode": "combine", "deep": true })),
+                node("end", "Return", json!({})),
+            ],
+            &[
+                "start -> again",
+                "again.item -> wrap",
+                "wrap -> again.next",
+                "again.done -> both",
+                "again.done -> same",
+                "same -> both",
+                "both -> end",
+            ],
+        );
+        let outcome = run(&merging, &json!(1)).await;
+        assert!(outcome.error.is_none(), "{expression}: {:?}", outcome.error);
+        assert_eq!(
+            outcome.output.unwrap().get(),
+            format!("{}1{}", opening.repeat(rounds), closing.repeat(rounds))
+        );
+    }
+}
+
 /// Digests of the secret, which come right although the guest never has it; and the event holds it as well, so that
 /// whatever shows the event shows the secret.
 #[tokio::test]
@@ -216,6 +253,23 @@ async fn digests_with_a_secret_are_right_and_show_it_nowhere() {
     assert_eq!(outcome.trace.len(), 5);
     let shown = format!("{outcome:?}");
     assert!(!shown.contains("hush") && !shown.contains("quiet"), "{shown}");
+}
+
+/// More than secrets are looked for in where the run ends.
+#[tokio::test]
+async fn a_large_output_shows_no_secret() {
+    let nodes = [
+        node(
+            "sign",
+            "Hmac",
+            json!({ "secret": "{{ $secrets.KEY }}", "value": "x" }),
+        ),
+        node("end", "Return", json!({ "value": "{{ $trigger.text }}" })),
+    ];
+    let around = "x".repeat(100_000);
+    let event = json!({ "text": format!("{around}{SECRET}{around}") });
+    let outcome = run(&pattern(&nodes, &["start -> sign", "sign -> end"]), &event).await;
+    assert_eq!(output(&outcome), json!(format!("{around}***{around}")));
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ impl Database {
     }
 
     async fn postgres() -> (Self, TestDatabase) {
-        let database = TestDatabase::create().await;
+        let database = TestDatabase::create(None).await;
         (
             Database::new(json!({"url": database.url, "tls": "none"})),
             database,

@@ -4,7 +4,8 @@ use crate::journal::{Kept, execute_with, output, runtime};
 use crate::patterns::{node, pattern};
 use crate::server::{Server, ok};
 use crate::services::Given;
-use heddle_runtime::{ConnectionFuture, Connections, Limits, Services};
+use heddle_runtime::files::MemoryFiles;
+use heddle_runtime::{ConnectionFuture, Connections, Entry, Limits, Outcome, Services};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +21,14 @@ impl Connections for Telling {
         self.told.lock().unwrap().push("opened");
         self.given.open(reference)
     }
+}
+
+/// All that an execution has recorded, by number: what need not be safe before what follows it comes with the outcome.
+fn recorded(kept: &Kept, outcome: &Outcome) -> Vec<Entry> {
+    let mut entries = kept.entries();
+    entries.extend(outcome.unsaved.iter().cloned());
+    entries.sort_by_key(|entry| entry.number);
+    entries
 }
 
 #[tokio::test]
@@ -80,10 +89,11 @@ async fn nothing_new_begins_before_it_is_known_what_other_branches_hide() {
         execute_with(&runtime(), &graph, kept, none, services).await
     };
     let whole = Arc::new(Kept::default());
-    output(&execute(&whole).await);
+    let outcome = execute(&whole).await;
+    output(&outcome);
     let kept = Arc::new(Kept::default());
     let is_known = |json: &str| json.contains("/first") || json.contains("/last");
-    let mut entries = whole.entries();
+    let mut entries = recorded(&whole, &outcome);
     entries.retain(|entry| is_known(&entry.json));
     assert_eq!(entries.len(), 2, "{entries:?}");
     *kept.entries.lock().unwrap() = entries;
@@ -91,11 +101,68 @@ async fn nothing_new_begins_before_it_is_known_what_other_branches_hide() {
     let outcome = execute(&kept).await;
     assert_eq!(output(&outcome), json!(["/last", "***"]));
     assert_eq!(*told.lock().unwrap(), ["opened", "asked"]);
-    assert_eq!(kept.entries().len(), 3);
+    let entries = recorded(&kept, &outcome);
+    assert_eq!(entries.len(), 3);
     assert!(
-        kept.entries()
-            .iter()
-            .all(|entry| !entry.json.contains("hush-hush")),
+        entries.iter().all(|entry| !entry.json.contains("hush-hush")),
         "nor is it kept"
+    );
+}
+
+#[tokio::test]
+async fn what_is_read_again_is_masked_by_what_had_begun_before() {
+    let server = Server::start(|_| ok("/slow")).await;
+    let request = json!({"url": server.url("/slow"), "connection": "api", "bodyOnly": true});
+    let graph = pattern(
+        &[
+            node("slow", "HttpRequest", request),
+            node(
+                "list",
+                "ConvertFile",
+                json!({"value": "{{ [{text: 'hush-hush-token'}] }}", "to": "jsonLines", "name": "a.jsonl"}),
+            ),
+            node(
+                "csv",
+                "ConvertFile",
+                json!({"to": "csv", "record": "{{ ({ text: $item.text }) }}"}),
+            ),
+            node("both", "Merge", json!({"mode": "append"})),
+            node("end", "Return", json!({"value": "{{ $nodes.csv.size }}"})),
+        ],
+        &[
+            "start -> slow",
+            "start -> list",
+            "list -> csv",
+            "slow -> both",
+            "csv -> both",
+            "both -> end",
+        ],
+    );
+    let (runtime, files) = (runtime(), Arc::new(MemoryFiles::default()));
+    let connections = Arc::new(Given::one("api", json!({"token": "hush-hush-token"})));
+    let execute = async |kept: &Arc<Kept>| {
+        let services = Services {
+            connections: connections.clone(),
+            files: files.clone(),
+            ..Services::default()
+        };
+        let none = (Limits::default(), json!({}));
+        execute_with(&runtime, &graph, kept, none, services).await
+    };
+    let whole = Arc::new(Kept::default());
+    let outcome = execute(&whole).await;
+    output(&outcome);
+    // It stopped before the request had its answer, and before the second file was finished.
+    let mut entries = recorded(&whole, &outcome);
+    entries.retain(|entry| !entry.json.contains("/slow"));
+    let finished = entries.iter().rposition(|entry| entry.json.contains("$file"));
+    let finished = finished.unwrap_or_else(|| panic!("no file was made: {entries:?}"));
+    entries.truncate(finished);
+    let kept = Arc::new(Kept::default());
+    *kept.entries.lock().unwrap() = entries;
+    let size = output(&execute(&kept).await);
+    assert!(
+        size.as_u64().unwrap() < "hush-hush-token".len() as u64,
+        "{size} bytes: the heading and `***`"
     );
 }

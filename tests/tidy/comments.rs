@@ -9,6 +9,7 @@ use syn::{Attribute, Ident, Meta};
 const LATER: &[&str] = &[
     "javascript/",
     "node-stdlib/contract/",
+    "node-stdlib/memory/",
     "node-stdlib/src/",
     "node-stdlib/values/",
 ];

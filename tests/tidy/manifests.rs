@@ -10,14 +10,23 @@ use std::process::Command;
 /// Which of our crates each room may depend on. ARCHITECTURE.md says the same in words.
 const ARROWS: &[(&str, &[&str])] = &[
     ("javascript", &[]),
-    ("javascript/engine", &["javascript", "node-stdlib/values"]),
+    (
+        "javascript/engine",
+        &["javascript", "node-stdlib/memory", "node-stdlib/values"],
+    ),
     ("node-stdlib/artifact", &[]),
     ("node-stdlib/contract", &["javascript"]),
+    ("node-stdlib/memory", &[]),
     ("node-stdlib/values", &["javascript"]),
     ("node-stdlib/catalogue", &["node-stdlib/contract"]),
     (
         "node-stdlib",
-        &["javascript", "node-stdlib/contract", "node-stdlib/values"],
+        &[
+            "javascript",
+            "node-stdlib/contract",
+            "node-stdlib/memory",
+            "node-stdlib/values",
+        ],
     ),
     (
         "compiler",
@@ -45,7 +54,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("processes", &[]),
     ("api/model", &[]),
-    ("api/store", &["api/model"]),
+    ("api/store", &["api/model", "processes"]),
     ("api/files", &["api/model", "api/store"]),
     (
         "api/execution",

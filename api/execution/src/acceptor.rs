@@ -180,6 +180,9 @@ impl Acceptor {
 
     /// Counts the run against its workspace's quotas, as they are in memory.
     fn admit(&self, new: &NewRun) -> Result<(), ServiceError> {
+        if !new.deployment.state.is_limited() {
+            return Ok(());
+        }
         let now = self.parts.clock.now();
         let admitted = new.deployment.state.admit(new.triggered_by, now);
         admitted.map_err(|exceeded| {
@@ -495,8 +498,12 @@ async fn store_group(
     (load, group): (Load, &mut [Box<Waiting>]),
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
-    if !store.is_shared() && executes && rows.iter().all(|row| row.key.is_none()) {
-        runs::accept_alone(store, server, (load, rows)).await?;
+    if executes && rows.iter().all(|row| row.key.is_none()) {
+        if !store.is_shared() {
+            runs::accept_alone(store, server, (load, rows)).await?;
+        } else if !runs::accept_shared(store, server, (load, rows)).await? {
+            return Err(StoreError::Unavailable(Failed::NoLease));
+        }
         return Ok(Keys::new());
     }
     let server = server.clone();

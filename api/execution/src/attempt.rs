@@ -1,6 +1,8 @@
 //! What becomes of one attempt of a run: whether the run has ended, parks or is tried again, and the row that is stored
 //! of it. Executes nothing and stores nothing.
 
+use crate::budget;
+use crate::call_result;
 use crate::journal;
 use crate::live::Ended;
 use crate::record::{self, Record};
@@ -8,11 +10,12 @@ use crate::run::Run;
 use crate::run_error::cancellation;
 use heddle_contract::manifest::Retry;
 use heddle_model::clock::Timestamp;
+use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
 use heddle_model::usage::memory_kib_ms;
 use heddle_runtime::{Outcome, RunError, Status};
 use heddle_store::runs::ResultRow;
-use heddle_store::runs::journal::EntryRow;
+use heddle_store::runs::journal::{EntryRow, Payload};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +60,29 @@ pub(crate) struct Conclusion {
     pub row: Arc<ResultRow>,
     /// Of a run that has ended: results of its effects that are not in its journal yet.
     pub unsaved: Arc<[EntryRow]>,
+    /// What the run that waits for this one's end is sent.
+    pub signal: Option<Signal>,
     pub next: Next,
+}
+
+/// For the run that waits for another one's end: it finds `payload` under the key of its effect.
+#[derive(Clone)]
+pub(crate) struct Signal {
+    pub parent: RunId,
+    pub key: String,
+    pub payload: Payload,
+}
+
+impl Signal {
+    /// Of this run's end, if another one waits for it.
+    fn of(run: &Run, ended: &Ended) -> Option<Self> {
+        let (parent, key) = run.parent.as_ref()?;
+        Some(Signal {
+            parent: *parent,
+            key: key.clone(),
+            payload: Payload::new(call_result::signal_payload(run.id, ended)),
+        })
+    }
 }
 
 /// What follows from an attempt.
@@ -101,16 +126,27 @@ impl EndingRun {
         }
     }
 
+    /// Whether there is so much to be recorded that making it takes long.
+    pub fn is_large(&self) -> bool {
+        let outcome = self.outcome.as_ref();
+        let unsaved = outcome.map_or(0, |(_, outcome)| journal::bytes_of(&outcome.unsaved));
+        let output = self.ended.output.as_ref().filter(|_| self.run.parent.is_some());
+        let sent = output.map_or(0, |output| output.get().len());
+        !budget::is_small(unsaved.saturating_add(sent))
+    }
+
     /// Its end, as it is recorded.
     pub fn conclude(mut self, now: Timestamp) -> Conclusion {
         let outcome = self.outcome.as_mut();
         let unsaved = outcome.map_or_else(Vec::new, |(_, outcome)| std::mem::take(&mut outcome.unsaved));
         let unsaved = journal::rows(&self.run, unsaved);
+        let signal = Signal::of(&self.run, &self.ended);
         let row = end_row(&self.run, &self.ended, self.outcome, now);
         Conclusion {
             run: self.run,
             row: Arc::new(row),
             unsaved: unsaved.into(),
+            signal,
             next: Next::End(self.ended),
         }
     }
@@ -197,6 +233,7 @@ fn park(run: Run, started_at: Timestamp, outcome: Outcome) -> Conclusion {
         run,
         row: Arc::new(row),
         unsaved: Arc::default(),
+        signal: None,
         next: Next::Park { response },
     }
 }
@@ -210,6 +247,7 @@ fn retry(run: Run, wait: Duration, outcome: (Timestamp, Outcome), now: Timestamp
         run,
         row: Arc::new(row),
         unsaved: Arc::default(),
+        signal: None,
         next: Next::Retry { wait, forget },
     }
 }

@@ -2,14 +2,16 @@
 
 pub(crate) mod steps;
 
+use crate::budget;
 use crate::poller::Wakeup;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::form::Form;
-use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::ids::{DeploymentId, RunId, UserId};
+use heddle_runtime::aside;
 use heddle_store::archive;
-use heddle_store::runs::journal::{self, Kept};
+use heddle_store::runs::journal::{self, Kept, Payload};
 use heddle_store::runs::listing;
 use heddle_store::runs::waiting::{self, Filter, WaitingRow};
 use heddle_store::vault::Vault;
@@ -161,10 +163,11 @@ impl Callbacks {
     ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
         let load = Load::of(None, event.len());
+        let payload = packed(None, event).await?;
         let found = self
             .store
             .write_sized(load, move |db| {
-                Box::pin(async move { call_back(db, run, &place, &event, now_ms).await })
+                Box::pin(async move { call_back(db, run, &place, &payload, now_ms).await })
             })
             .await?;
         self.told(found)
@@ -180,6 +183,7 @@ impl Callbacks {
     ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
         let load = Load::of(Some(editor.user()), event.len());
+        let payload = packed(Some(editor.user()), event.clone()).await?;
         let write = self.store.write_sized(load, move |db| {
             Box::pin(async move {
                 if listing::visible(db, &editor, deployment, run).await?.is_none() {
@@ -188,10 +192,14 @@ impl Callbacks {
                 match look(db, run, &place, now_ms).await? {
                     Look::Early => Ok(Found::Nothing),
                     Look::Waiting(state) => match checked(&state, &event) {
-                        Ok(event) => call_back(db, run, &place, &event, now_ms).await,
+                        Ok(None) => call_back(db, run, &place, &payload, now_ms).await,
+                        Ok(Some(event)) => {
+                            let payload = Payload::new(event);
+                            call_back(db, run, &place, &payload, now_ms).await
+                        }
                         Err(refused) => Ok(Found::Refused(refused)),
                     },
-                    _ => call_back(db, run, &place, &event, now_ms).await,
+                    _ => call_back(db, run, &place, &payload, now_ms).await,
                 }
             })
         });
@@ -257,10 +265,10 @@ fn form(state: &Value) -> Option<Form> {
     state.get("form")?.as_object().map(Form::of)
 }
 
-/// An answer by a member, with the values that the form makes of its body, if the wait has a form; else why it does not fit.
-fn checked(state: &Value, event: &str) -> Result<String, String> {
+/// An answer by a member, with the values that the form makes of its body, or why it does not fit; `None`: the wait has no form.
+fn checked(state: &Value, event: &str) -> Result<Option<String>, String> {
     let Some(form) = form(state) else {
-        return Ok(event.to_owned());
+        return Ok(None);
     };
     let mut event: Value = serde_json::from_str(event).unwrap_or_default();
     let given = event.get("body").and_then(Value::as_object).cloned();
@@ -274,7 +282,17 @@ fn checked(state: &Value, event: &str) -> Result<String, String> {
     if let Some(event) = event.as_object_mut() {
         event.insert("body".to_owned(), Value::Object(values));
     }
-    Ok(event.to_string())
+    Ok(Some(event.to_string()))
+}
+
+/// An event as it is stored: made before a transaction, and aside if that takes long.
+async fn packed(payer: Option<UserId>, event: String) -> Result<Payload, ServiceError> {
+    if budget::is_small(event.len()) {
+        return Ok(Payload::new(event));
+    }
+    let payer = payer.map(|user| user.as_u128());
+    let packed = aside(payer, move || Payload::new(event)).await;
+    packed.ok_or_else(|| Code::Internal.into())
 }
 
 /// HTML that the state of a wait has.
@@ -365,7 +383,7 @@ async fn call_back(
     db: &mut Db<'_>,
     run: RunId,
     place: &str,
-    event: &str,
+    payload: &Payload,
     now_ms: i64,
 ) -> Result<Found, StoreError> {
     let state = match look(db, run, place, now_ms).await? {
@@ -375,7 +393,7 @@ async fn call_back(
         Look::Early => Value::Null,
         Look::Waiting(state) => state,
     };
-    if !journal::signal(db, run, place, event).await? {
+    if !journal::signal(db, run, place, payload).await? {
         return Ok(Found::Again);
     }
     Ok(Found::First(state))

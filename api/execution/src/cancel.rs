@@ -63,7 +63,7 @@ impl Canceller {
     async fn cancel_unowned(&self, runner: &Runner, run: RunId) -> Result<RunStatus, ServiceError> {
         let (runner, now) = (*runner, self.clock.now());
         let error = record::error(&cancellation());
-        let payload = call_result::signal_payload(run, &cancelled());
+        let payload = journal::Payload::new(call_result::signal_payload(run, &cancelled()));
         let policy = self.journals;
         let has_ended = self.store.write(move |db| {
             Box::pin(async move {

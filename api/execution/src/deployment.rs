@@ -41,7 +41,7 @@ pub struct ActiveDeployment {
     /// The pattern's version.
     pub version_number: i64,
     /// SHA-256 of its module, in hex.
-    pub artifact: String,
+    pub artifact: Arc<str>,
     /// The module, compiled.
     pub program: Program,
     /// What its tenant may use, and has used.
@@ -85,7 +85,7 @@ impl ActiveDeployment {
             is_struck: row.strikes > 0,
             environment: row.environment_id,
             version_number: row.version_number,
-            artifact: row.artifact.clone(),
+            artifact: row.artifact.as_str().into(),
             program,
             state,
             is_paused: row.status == DeploymentStatus::Paused,
@@ -99,7 +99,7 @@ impl ActiveDeployment {
         self.id == row.id
             && self.is_paused == (row.status == DeploymentStatus::Paused)
             && self.is_struck == (row.strikes > 0)
-            && self.artifact == row.artifact
+            && *self.artifact == *row.artifact
             && self.version_number == row.version_number
             && self.environment == row.environment_id
             && self.owner == row.owner_id

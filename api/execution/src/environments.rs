@@ -6,7 +6,7 @@ use heddle_model::ids::EnvironmentId;
 use heddle_runtime::{Secret, Secrets};
 use heddle_store::secrets::OpenedSecret;
 use heddle_store::vault::Vault;
-use heddle_store::{Moment, ReadCache, Store, secrets};
+use heddle_store::{Moment, ReadCache, Renewal, Store, secrets};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl EnvironmentValues {
 pub struct Environments {
     store: Store,
     vault: Arc<Vault>,
-    kept: ReadCache<EnvironmentId, (Instant, Arc<EnvironmentValues>)>,
+    kept: ReadCache<EnvironmentId, (Instant, Arc<EnvironmentValues>, Renewal)>,
 }
 
 impl Environments {
@@ -68,8 +68,8 @@ impl Environments {
             return Ok(Arc::default());
         };
         let (kept, moment) = self.kept.get(&environment);
-        if let Some((read_at, values)) = kept
-            && read_at.elapsed() < FRESH_FOR
+        if let Some((read_at, values, renewal)) = kept
+            && renewal.is_believed(read_at.elapsed(), FRESH_FOR)
         {
             return Ok(values);
         }
@@ -92,8 +92,8 @@ impl Environments {
             secrets: opened.into_iter().map(secret).collect(),
         });
         let bytes = values.bytes();
-        self.kept
-            .keep(moment, environment, (read_at, values.clone()), bytes);
+        let kept = (read_at, values.clone(), Renewal::default());
+        self.kept.keep(moment, environment, kept, bytes);
         Ok(values)
     }
 }

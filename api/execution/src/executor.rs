@@ -31,7 +31,7 @@ use heddle_model::ids::{RunId, WorkspaceId};
 use heddle_model::quota::Exceeded;
 use heddle_model::status::Phase;
 use heddle_model::workspace_quota::WorkspaceQuota;
-use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
+use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET, aside};
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError, usage};
 use metrics::counter;
@@ -203,7 +203,17 @@ impl Executor {
             self.error_patterns.start(&ending.run, &ending.ended).await;
             self.canceller.cancel_called(&ending.run).await;
         }
-        self.recorder.record(ending.conclude(self.clock.now())).await;
+        let now = self.clock.now();
+        if !ending.is_large() {
+            return self.recorder.record(ending.conclude(now)).await;
+        }
+        let (id, owner) = (ending.run.id, ending.run.deployment.owner.as_u128());
+        // Boxed: the future of each run would have to carry it.
+        match Box::pin(aside(Some(owner), move || ending.conclude(now))).await {
+            Some(conclusion) => self.recorder.record(conclusion).await,
+            // A panic, which was told: it is taken up again as one that got lost.
+            None => self.live.remove(id),
+        }
     }
 
     /// When the run began, and what came of it. If the process that executes it ends, it begins again in one that has no
@@ -282,13 +292,14 @@ impl Executor {
         let rights = &run.deployment.manifest().rights;
         let may = |kind: &str| rights.effects.iter().any(|right| right == kind);
         let secret = |name: &String| Some((name.clone(), values.secrets.get(name)?.clone()));
+        let run_id = run.id.to_string();
         RunRequest {
-            run_id: run.id.to_string(),
+            seed: seed_of(&run_id),
+            run_id,
             pattern_id: run.deployment.pattern_id().to_string(),
             attempt: run.attempt,
             triggered_by: run.triggered_by.name().to_owned(),
             started_at_ms: began_at.millis(),
-            seed: seed(run.id),
             trigger_node_id: run.node_id.clone(),
             event,
             variables: values.variables.clone(),
@@ -387,7 +398,12 @@ fn note_end(span: &Span, outcome: Option<&Outcome>) {
 
 /// Seed of a run's random numbers: the same for all of its executions.
 pub fn seed(run: RunId) -> u64 {
-    let digest = Sha256::digest(run.to_string().as_bytes());
+    seed_of(&run.to_string())
+}
+
+/// The same, of its text.
+fn seed_of(run: &str) -> u64 {
+    let digest = Sha256::digest(run.as_bytes());
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 

@@ -2,6 +2,7 @@
 //! run that starts again is given what its journal holds.
 
 use crate::beside::Beside;
+use crate::budget;
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
@@ -9,7 +10,7 @@ use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{RunId, UserId};
-use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal};
+use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal, aside};
 use heddle_store::runs::journal::{self, EntryRow};
 use heddle_store::turns::Turns;
 use heddle_store::{Db, Load, Store, StoreError};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 /// Batches of entries in one statement.
@@ -40,6 +42,7 @@ pub(crate) struct Journals {
     store: Store,
     clock: Clock,
     lease: Arc<Lease>,
+    service: Handle,
 }
 
 impl Journals {
@@ -52,6 +55,7 @@ impl Journals {
             store,
             clock,
             lease,
+            service: Handle::current(),
         }
     }
 
@@ -79,6 +83,7 @@ impl Journals {
             user: run.deployment.owner,
             started_at_ms,
             is_used: AtomicBool::new(began_at_ms.is_some()),
+            service: self.service.clone(),
         });
         Ok(Continued {
             journal: RunJournal {
@@ -174,34 +179,42 @@ struct Sink {
     user: UserId,
     started_at_ms: i64,
     is_used: AtomicBool,
+    /// What goes on when a run does not.
+    service: Handle,
 }
 
 impl Journal for Sink {
-    fn record(&self, entries: Vec<Entry>) -> heddle_runtime::Recorded {
-        let mut rows = rows_of((self.run, &self.owner), entries);
+    fn record(&self, mut entries: Vec<Entry>) -> heddle_runtime::Recorded {
         if !self.is_used.swap(true, Ordering::SeqCst) {
-            let beginning = json!({ "startedAtMs": self.started_at_ms }).to_string();
-            rows.push(EntryRow::new(
-                self.run,
-                self.owner.clone(),
-                BEGINNING.to_owned(),
-                None,
-                beginning,
-            ));
+            entries.push(Entry {
+                key: BEGINNING.to_owned(),
+                number: None,
+                json: json!({ "startedAtMs": self.started_at_ms }).to_string(),
+            });
         }
         let (stored, answer) = oneshot::channel();
-        let run = self.run;
-        let load = Load::of(Some(self.user), rows.iter().map(EntryRow::bytes).sum());
-        let batch = Batch {
-            rows,
-            load,
-            run,
-            stored,
+        let (run, owner, user, batches) = (self.run, self.owner.clone(), self.user, self.batches.clone());
+        let are_small = budget::is_small(bytes_of(&entries));
+        let send = move || {
+            let rows = rows_of((run, &owner), entries);
+            let load = Load::of(Some(user), rows.iter().map(EntryRow::bytes).sum());
+            let batch = Batch {
+                rows,
+                load,
+                run,
+                stored,
+            };
+            // When nobody stores them any more, nobody answers either.
+            let _ = batches.send(batch);
         };
-        let sent = self.batches.send(batch);
+        if are_small {
+            send();
+        } else {
+            // Not by the future that is given, which may be dropped. The run records nothing more until it has heard of these.
+            self.service.spawn(aside(Some(user.as_u128()), send));
+        }
         let (lease, owner) = (self.lease.clone(), self.owner.clone());
         Box::pin(async move {
-            sent.map_err(|_| JournalError::Stopped)?;
             answer.await.unwrap_or(Err(JournalError::Stopped))?;
             // The process may have stood still since.
             match lease.is_held(&owner).await {
@@ -242,7 +255,12 @@ impl Continued {
     }
 }
 
-/// Entries as they are stored.
+/// How large entries are, before they are packed.
+pub(crate) fn bytes_of(entries: &[Entry]) -> usize {
+    entries.iter().map(|entry| entry.json.len()).sum()
+}
+
+/// Entries as they are stored: packed, which takes milliseconds for a megabyte.
 pub(crate) fn rows(run: &Run, entries: Vec<Entry>) -> Vec<EntryRow> {
     rows_of((run.id, &run.owner), entries)
 }

@@ -190,7 +190,7 @@ pub(crate) async fn change(
     let current = key_values::hold(db, owner, payer, key, now).await?;
     if current.is_none()
         && request.operation != KeyValueOperation::Delete
-        && key_values::count(db, owner, now, KEYS_MAX).await? >= KEYS_MAX
+        && key_values::are_as_many(db, owner, now, KEYS_MAX).await?
     {
         return Err(Undone::Refused(KeyValueError::TooManyKeys));
     }
@@ -206,7 +206,9 @@ pub(crate) async fn change(
         files::hold(db, accessing.tenant, &ids, (run, Right::Holder(&value)), now).await?;
     }
     let is_set = matches!(request.operation, KeyValueOperation::Set(_));
-    let (kept, output) = applied(current.as_ref().map(parsed), request.operation).map_err(Undone::Refused)?;
+    // What is replaced need not be read.
+    let before = current.as_ref().filter(|_| !is_set).map(parsed);
+    let (kept, output) = applied(before, request.operation).map_err(Undone::Refused)?;
     let Some(kept) = kept else {
         key_values::remove(db, owner, key).await?;
         if had_files {

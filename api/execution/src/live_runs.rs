@@ -2,16 +2,16 @@
 
 use crate::live::Live;
 use crate::run::Run;
-use heddle_model::ids::{DeploymentId, RunId};
-use std::collections::{HashMap, HashSet};
+use heddle_model::ids::{DeploymentId, IdMap, RunId};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Runs that this server has accepted or taken up and not yet ended, and parked ones that somebody waits for here.
 #[derive(Debug, Default)]
-pub(crate) struct LiveRuns(Mutex<HashMap<RunId, Arc<Live>>>);
+pub(crate) struct LiveRuns(Mutex<IdMap<RunId, Arc<Live>>>);
 
 impl LiveRuns {
-    fn runs(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
+    fn runs(&self) -> MutexGuard<'_, IdMap<RunId, Arc<Live>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -115,8 +115,13 @@ pub struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let limits = self.queue.limits();
-        self.queue.state().leave(self.share, self.class, &limits);
-        self.queue.start_next();
+        let mut state = self.queue.state();
+        state.leave(self.share, self.class, &limits);
+        let may_start = state.has_turns();
+        drop(state);
+        if may_start {
+            self.queue.start_next();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! of them. While the database is away they are kept and tried again, so that no end is lost while the server lives. Nobody hears
 //! of what the database refuses.
 
-use crate::attempt::{Conclusion, Next};
+use crate::attempt::{Conclusion, Next, Signal};
 use crate::beside::Beside;
 use crate::call_result;
 use crate::dispatcher::Dispatcher;
@@ -22,7 +22,7 @@ use heddle_model::ids::RunId;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
 use heddle_store::notices::{self, Notice};
-use heddle_store::runs::journal::EntryRow;
+use heddle_store::runs::journal::{EntryRow, Payload};
 use heddle_store::runs::{self, ResultRow, journal, replays, responses};
 use heddle_store::turns::Turns;
 use heddle_store::{Db, Load, Store, StoreError};
@@ -78,14 +78,6 @@ enum JournalEnd {
     Removed,
 }
 
-/// For the run that waits for this one's end: it finds `payload` under the key of its effect.
-#[derive(Clone)]
-struct Signal {
-    parent: RunId,
-    key: String,
-    payload: String,
-}
-
 /// For whoever waits at another server.
 #[derive(Clone)]
 struct RemoteNotice {
@@ -117,11 +109,7 @@ impl Change {
                     (true, false) => JournalEnd::Removed,
                 };
                 change.notice = remote_notice(run, ended.response.as_deref(), now);
-                change.signal = run.parent.as_ref().map(|(parent, key)| Signal {
-                    parent: *parent,
-                    key: key.clone(),
-                    payload: call_result::signal_payload(run.id, ended),
-                });
+                change.signal.clone_from(&conclusion.signal);
             }
             Next::Retry { forget, .. } => change.forget.clone_from(forget),
             Next::Park { response: None } => {}
@@ -144,7 +132,7 @@ impl Change {
         let failed = || Ended::failed(RunStatus::Failure, refused());
         Change {
             signal: self.signal.clone().map(|signal| Signal {
-                payload: call_result::signal_payload(row.id, &failed()),
+                payload: Payload::new(call_result::signal_payload(row.id, &failed())),
                 ..signal
             }),
             notice: self.notice.clone().map(|notice| RemoteNotice {

@@ -104,7 +104,7 @@ impl Resumer {
         };
         let is_same = |active: &Arc<ActiveDeployment>| {
             active.id == row.deployment_id
-                && active.artifact == row.artifact
+                && *active.artifact == *row.artifact
                 && active.version_number == row.version_number
         };
         if let Some(active) = self.active.in_slot(slot).await?.filter(is_same) {

@@ -9,7 +9,7 @@ use heddle_runtime::{OnWait, RunError};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::broadcast::error::RecvError;
@@ -49,6 +49,8 @@ pub struct Tail(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     here: broadcast::Sender<Arc<RunChange>>,
+    /// How many receive from it: the channel counts them as well, but under its lock, and each run asks several times.
+    receivers: AtomicUsize,
     /// How many look on here, by deployment.
     watched: Mutex<HashMap<DeploymentId, usize>>,
     is_watched_elsewhere: AtomicBool,
@@ -70,6 +72,7 @@ impl Default for Tail {
     fn default() -> Self {
         Tail(Arc::new(Shared {
             here: broadcast::Sender::new(BACKLOG_MAX),
+            receivers: AtomicUsize::new(0),
             watched: Mutex::default(),
             is_watched_elsewhere: AtomicBool::new(false),
             elsewhere: Mutex::default(),
@@ -101,6 +104,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.tail.unwatch(self.deployment);
+        self.tail.0.receivers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -144,13 +148,14 @@ impl WatchMany {
 impl Drop for WatchMany {
     fn drop(&mut self) {
         self.set([]);
+        self.tail.0.receivers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl Tail {
     /// All changes of the deployment's runs from now on.
     pub fn watch(&self, deployment: DeploymentId) -> Watch {
-        let changes = self.0.here.subscribe();
+        let changes = self.subscribe();
         *self.watched().entry(deployment).or_default() += 1;
         self.0.news.notify_one();
         Watch {
@@ -165,8 +170,15 @@ impl Tail {
         WatchMany {
             tail: self.clone(),
             deployments: HashSet::new(),
-            changes: self.0.here.subscribe(),
+            changes: self.subscribe(),
         }
+    }
+
+    /// Whoever drops what this gives counts it off.
+    fn subscribe(&self) -> broadcast::Receiver<Arc<RunChange>> {
+        let changes = self.0.here.subscribe();
+        self.0.receivers.fetch_add(1, Ordering::SeqCst);
+        changes
     }
 
     fn unwatch(&self, deployment: DeploymentId) {
@@ -189,7 +201,7 @@ impl Tail {
 
     /// How many look on here.
     pub fn onlookers(&self) -> usize {
-        self.0.here.receiver_count()
+        self.0.receivers.load(Ordering::SeqCst)
     }
 
     /// The deployments that are looked on at here.
@@ -272,7 +284,7 @@ impl Tail {
     }
 
     fn is_watched(&self) -> bool {
-        self.0.here.receiver_count() > 0 || self.0.is_watched_elsewhere.load(Ordering::Relaxed)
+        self.0.receivers.load(Ordering::SeqCst) > 0 || self.0.is_watched_elsewhere.load(Ordering::Relaxed)
     }
 
     fn publish(&self, change: RunChange) {

@@ -34,3 +34,20 @@ impl std::fmt::Display for Tenant {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Tenant;
+    use crate::ids::{IdHasher, UserId, WorkspaceId};
+    use std::hash::{BuildHasher, BuildHasherDefault};
+
+    #[test]
+    fn tenants_of_either_kind_differ_in_maps_by_ids() {
+        let hasher = BuildHasherDefault::<IdHasher>::default();
+        let user = UserId::new();
+        let workspace: WorkspaceId = user.to_string().parse().unwrap();
+        let of = |tenant: Tenant| hasher.hash_one(tenant);
+        assert_ne!(of(Tenant::User(user)), of(Tenant::Workspace(workspace)));
+        assert_eq!(of(Tenant::User(user)), of(Tenant::User(user)));
+    }
+}

@@ -164,8 +164,8 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
                 let version = NewVersion {
                     by: editor.user(),
                     summary: &summary,
-                    graph: Part::New(&*graph.text),
-                    definitions: Part::New(definitions.0.as_deref()),
+                    graph: Part::New(&graph.text),
+                    definitions: Part::New(definitions.0.as_ref()),
                 };
                 versions::add(db, &row, &version).await?;
                 sync(db, &vault, &quotas, &row, &graph).await?;
@@ -270,11 +270,11 @@ async fn save_once(
                 by: editor.user(),
                 summary: &summary,
                 graph: match &changes.graph {
-                    Some(graph) => Part::New(&*graph.text),
+                    Some(graph) => Part::New(&graph.text),
                     None => Part::Of(newest),
                 },
                 definitions: match &changes.definitions {
-                    Some(definitions) => Part::New(definitions.0.as_deref()),
+                    Some(definitions) => Part::New(definitions.0.as_ref()),
                     None => Part::Of(newest),
                 },
             };

@@ -3,13 +3,16 @@
 
 use super::request_metrics;
 use crate::http::error::ApiError;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{FromRequestParts, MatchedPath, Request};
 use axum::http::header::{CACHE_CONTROL, Entry, X_CONTENT_TYPE_OPTIONS};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use heddle_model::Code;
 use pin_project_lite::pin_project;
 use std::any::Any;
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -23,9 +26,19 @@ pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Paths that programs ask every few seconds.
 pub const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// The request's id: the client's if it is well-formed, otherwise a new one.
-#[derive(Clone, Debug)]
+/// The request's id: the client's if it is well-formed, otherwise a new one. Whoever asks for it takes it, and the layer keeps
+/// its own.
+#[derive(Clone, Debug, Default)]
 pub struct RequestId(pub String);
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        // Only a router that is called without the layer has none.
+        Ok(parts.extensions.remove().unwrap_or_default())
+    }
+}
 
 /// Gives every request and response an id, and writes a log line for each: at debug level for probes that succeed, as a
 /// warning for requests that take longer than `slow` (zero: never). Implemented as a tower layer by hand,
@@ -65,9 +78,10 @@ where
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let facts = Facts::of(&request, self.slow);
-        request.extensions_mut().insert(RequestId(facts.id.clone()));
-        let span = tracing::info_span!("request", id = %facts.id);
+        let id = id_of(&request);
+        let span = tracing::info_span!("request", id = %id);
+        let facts = Facts::of(&request, HeaderValue::from_str(&id).ok(), self.slow);
+        request.extensions_mut().insert(RequestId(id));
         let answer = span.in_scope(|| self.inner.call(request));
         Answering {
             answer: answer.instrument(span),
@@ -105,7 +119,8 @@ where
 /// The facts that are logged about a request.
 #[derive(Debug)]
 struct Facts {
-    id: String,
+    /// As the response carries it.
+    id: Option<HeaderValue>,
     method: &'static str,
     /// The route rather than the path, which may contain confidential values.
     route: Option<MatchedPath>,
@@ -115,14 +130,18 @@ struct Facts {
     slow: Duration,
 }
 
+/// The client's, or a new one.
+fn id_of(request: &Request) -> String {
+    let given = request.headers().get(&REQUEST_ID);
+    let given = given.and_then(|value| value.to_str().ok());
+    match given {
+        Some(id) if is_sane(id) => id.to_owned(),
+        _ => heddle_model::entropy::new_uuid().to_string(),
+    }
+}
+
 impl Facts {
-    fn of(request: &Request, slow: Duration) -> Self {
-        let given = request.headers().get(&REQUEST_ID);
-        let given = given.and_then(|value| value.to_str().ok());
-        let id = match given {
-            Some(id) if is_sane(id) => id.to_owned(),
-            _ => heddle_model::entropy::new_uuid().to_string(),
-        };
+    fn of(request: &Request, id: Option<HeaderValue>, slow: Duration) -> Self {
         let path = request.uri().path();
         Facts {
             id,
@@ -134,7 +153,7 @@ impl Facts {
         }
     }
 
-    fn note<B>(&self, response: &mut Response<B>) {
+    fn note<B>(&mut self, response: &mut Response<B>) {
         let method = self.method;
         let route = self.route.as_ref().map_or("(no route)", MatchedPath::as_str);
         let status = response.status().as_u16();
@@ -142,8 +161,8 @@ impl Facts {
         request_metrics::count(method, route, status, took);
         self.log(method, route, status, took);
         let headers = response.headers_mut();
-        if let Ok(value) = HeaderValue::from_str(&self.id) {
-            headers.insert(REQUEST_ID.clone(), value);
+        if let Some(id) = self.id.take() {
+            headers.insert(REQUEST_ID.clone(), id);
         }
         // Responses contain tokens and private data: they must not be cached, nor sniffed for another content type.
         for (name, value) in [(CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")] {
@@ -199,8 +218,79 @@ fn is_sane(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
 }
 
+/// Answers requests whose handlers panic. By hand like the other one: tower's would put the body of every response into two
+/// more boxes.
+#[derive(Clone, Copy, Debug)]
+pub struct CatchPanicsLayer;
+
+impl<S> Layer<S> for CatchPanicsLayer {
+    type Service = CatchPanics<S>;
+
+    fn layer(&self, inner: S) -> CatchPanics<S> {
+        CatchPanics { inner }
+    }
+}
+
+/// See [`CatchPanicsLayer`].
+#[derive(Clone, Debug)]
+pub struct CatchPanics<S> {
+    inner: S,
+}
+
+impl<S> Service<Request> for CatchPanics<S>
+where
+    S: Service<Request, Response = Response>,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Caught<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let (answer, panic) = match catch_unwind(AssertUnwindSafe(|| self.inner.call(request))) {
+            Ok(answer) => (Some(answer), None),
+            Err(panic) => (None, Some(panic)),
+        };
+        Caught { answer, panic }
+    }
+}
+
+pin_project! {
+    /// The future of a response, or of that to a panic.
+    #[derive(Debug)]
+    pub struct Caught<F> {
+        #[pin]
+        answer: Option<F>,
+        panic: Option<Box<dyn Any + Send>>,
+    }
+}
+
+impl<F, E> Future for Caught<F>
+where
+    F: Future<Output = Result<Response, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let panic = match (this.panic.take(), this.answer.as_pin_mut()) {
+            (Some(panic), _) => panic,
+            (None, Some(answer)) => match catch_unwind(AssertUnwindSafe(|| answer.poll(cx))) {
+                Ok(polled) => return polled,
+                Err(panic) => panic,
+            },
+            // It has been answered.
+            (None, None) => return Poll::Pending,
+        };
+        Poll::Ready(Ok(panicked(panic)))
+    }
+}
+
 /// The response after a handler panicked.
-pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let message = panic
         .downcast_ref::<&str>()
         .map(|message| (*message).to_owned())
@@ -208,4 +298,33 @@ pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         .unwrap_or_else(|| "no message".to_owned());
     tracing::error!(panic = message, "A handler panicked: {message}");
     ApiError::from(Code::Internal).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::StatusCode;
+    use tower::service_fn;
+
+    #[tokio::test]
+    async fn a_panic_is_answered_whenever_it_comes() {
+        let at_once = service_fn(|_: Request| -> std::future::Ready<Result<Response, Infallible>> {
+            panic!("at once")
+        });
+        let answer = CatchPanicsLayer.layer(at_once).call(Request::default()).await;
+        assert_eq!(answer.unwrap().status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let later = service_fn(|request: Request| async move {
+            tokio::task::yield_now().await;
+            match request.uri().path() {
+                "/" => panic!("later"),
+                _ => Ok::<_, Infallible>(Response::default()),
+            }
+        });
+        let mut later = CatchPanicsLayer.layer(later);
+        let answer = later.call(Request::default()).await;
+        assert_eq!(answer.unwrap().status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let mut request = Request::default();
+        *request.uri_mut() = "/fine".parse().unwrap();
+        assert_eq!(later.call(request).await.unwrap().status(), StatusCode::OK);
+    }
 }

@@ -25,7 +25,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use admission::Checked;
 use arrival::Arrival;
 use axum::Json;
-use axum::extract::{Extension, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method};
@@ -104,7 +104,7 @@ struct Received {
 async fn receive(
     State(app): State<App>,
     ip: ClientIp,
-    Extension(request_id): Extension<RequestId>,
+    request_id: RequestId,
     Path(webhook_id): Path<String>,
     request: Request,
 ) -> Response {
@@ -136,7 +136,7 @@ macro_rules! further_methods {
         async fn $name(
             State(app): State<App>,
             ip: ClientIp,
-            Extension(request_id): Extension<RequestId>,
+            request_id: RequestId,
             Path(webhook_id): Path<String>,
             request: Request,
         ) -> Response {
@@ -157,7 +157,7 @@ further_methods! {
 async fn receive_other(
     State(app): State<App>,
     ip: ClientIp,
-    Extension(request_id): Extension<RequestId>,
+    request_id: RequestId,
     Path(webhook_id): Path<String>,
     request: Request,
 ) -> Response {
@@ -168,7 +168,7 @@ async fn receive_other(
 async fn receive_below(
     State(app): State<App>,
     ip: ClientIp,
-    Extension(request_id): Extension<RequestId>,
+    request_id: RequestId,
     Path((webhook_id, _)): Path<(String, String)>,
     request: Request,
 ) -> Response {
@@ -284,7 +284,7 @@ struct Verified {
 async fn verify(
     State(app): State<App>,
     ip: ClientIp,
-    Extension(request_id): Extension<RequestId>,
+    request_id: RequestId,
     Path(webhook_id): Path<String>,
     request: Request,
 ) -> Response {

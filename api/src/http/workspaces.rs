@@ -181,7 +181,7 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
     let workspace = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
     let deleted = app.store.write(move |db| {
         Box::pin(async move {
-            workspaces::lock(db, &owner).await?;
+            workspaces::lock_to_delete(db, &owner).await?;
             if workspaces::has_patterns(db, &owner).await? {
                 return Err(Code::Conflict.with("The workspace has patterns: delete them first."));
             }

@@ -1,7 +1,7 @@
 //! API keys: long-lived credentials for machines, stored as hashes.
 
 use super::audit::Log;
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{KeyScope, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{ApiKeyId, UserId, WorkspaceId};
@@ -66,6 +66,7 @@ pub async fn create(
     new: NewApiKey,
     now: Timestamp,
 ) -> Result<ApiKeyRow, StoreError> {
+    locks::keep_workspace(db, scope).await?;
     let id = ApiKeyId::new();
     db.execute(
         sql(

@@ -1,7 +1,7 @@
 //! Tokens of connections that a person has consented to, and consents that are under way. Of all servers, one at a time
 //! asks the provider for other tokens: whoever holds the claim.
 
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, locks, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
@@ -285,6 +285,10 @@ pub async fn begin(
     new: NewConsent<'_>,
     now: Timestamp,
 ) -> Result<(), VaultError> {
+    if let Some(workspace) = new.workspace {
+        locks::keep(db, workspace).await?;
+    }
+    locks::keep_connection(db, new.connection).await?;
     db.execute(sql("delete from connection_consents where expires_at <= ?").bind(now))
         .await?;
     db.execute(

@@ -283,6 +283,7 @@ pub async fn create(
     row: &ConnectionRow,
     credentials: &Map<String, Value>,
 ) -> Result<(), VaultError> {
+    locks::keep_workspace(db, editor).await?;
     let credentials = Value::Object(credentials.clone()).to_string();
     let sealed = vault
         .seal(db, editor.workspace(), &aad(row.id), credentials.as_bytes())

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool};
+use sqlx::{ConnectOptions, Connection as _, PgPool, Postgres, Sqlite, SqlitePool};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +30,9 @@ const READERS_PER_USER_MAX: usize = 3;
 const POSTGRES_CONNECTIONS_APART_MAX: u32 = 2;
 /// A connection that is not free by then means that the database is overloaded.
 const ACQUIRE_MAX: Duration = Duration::from_secs(10);
+/// A connection to PostgreSQL that was used within this time is taken to be alive: asking it is a way there and back, as long as a
+/// commit takes. If it has broken since, its next statement fails as one that was under way would have.
+const FRESH: Duration = Duration::from_secs(1);
 /// A transaction in which nothing happens for so long is undone: its process stands still, and holds locks that
 /// others wait for.
 const IDLE_IN_TRANSACTION_MAX: &str = "5s";
@@ -37,6 +40,10 @@ const IDLE_IN_TRANSACTION_MAX: &str = "5s";
 const USER_READ_MAX: Duration = Duration::from_secs(20);
 /// Instructions of SQLite's machine after which it is looked whether time is up: about a millisecond.
 const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 100_000;
+/// How much the threads of SQLite that look something up for users give way from then on.
+const NICENESS_OF_USERS: u8 = 10;
+/// How these threads are called; the system keeps 15 bytes of it.
+const USERS_THREADS: &str = "heddle-lookup";
 /// Pages of SQLite's write-ahead log from which on the writer moves all of it: when `checkpoint` can't keep up.
 const AUTOCHECKPOINT_PAGES: &str = "32768";
 
@@ -131,7 +138,7 @@ impl Store {
         let user_readers = SqlitePoolOptions::new()
             .max_connections(USER_READERS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
-            .connect_lazy_with(reading);
+            .connect_lazy_with(reading.thread_name(|number| format!("{USERS_THREADS}-{number}")));
         let backend = Backend::Sqlite {
             readers,
             user_readers,
@@ -158,18 +165,18 @@ impl Store {
         let options = options
             .application_name("heddle")
             .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MAX)]);
-        let pool = PgPoolOptions::new()
+        let pool = pool_options()
             .max_connections(POSTGRES_CONNECTIONS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
             .connect_with(options.clone())
             .await?;
         migrations::settled(migrations::POSTGRES.run(&pool).await)?;
         let limited = format!("{}ms", USER_READ_MAX.as_millis());
-        let user_readers = PgPoolOptions::new()
+        let user_readers = pool_options()
             .max_connections(USER_READERS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
             .connect_lazy_with(options.clone().options([("statement_timeout", limited.as_str())]));
-        let apart = PgPoolOptions::new()
+        let apart = pool_options()
             .max_connections(POSTGRES_CONNECTIONS_APART_MAX)
             .acquire_timeout(ACQUIRE_MAX)
             .connect_lazy_with(options);
@@ -328,6 +335,37 @@ impl Store {
         }
     }
 
+    /// Executes statements that together change so many rows, or else are undone; whether they did. Each does all of its part or
+    /// nothing.
+    pub(super) async fn execute_wholly(
+        &self,
+        load: Load,
+        statements: Vec<Sql>,
+        rows: u64,
+    ) -> Result<bool, StoreError> {
+        if statements.len() == 1
+            && let Backend::Postgres { pool, .. } = &self.inner.backend
+        {
+            // Boxed for the same reason as readers.
+            let mut connection = Box::pin(pool.acquire()).await?;
+            let changed = Db::Postgres(&mut connection).execute_all(statements).await?;
+            return Ok(changed == rows);
+        }
+        let written = self.write_sized(load, move |db| {
+            Box::pin(async move {
+                match db.execute_all(statements).await? == rows {
+                    true => Ok(()),
+                    false => Err(Partly::Some),
+                }
+            })
+        });
+        match written.await {
+            Ok(()) => Ok(true),
+            Err(Partly::Some) => Ok(false),
+            Err(Partly::Failed(error)) => Err(error),
+        }
+    }
+
     /// Ends all connections, after what waits is written. An embedded database is one whole file then.
     pub async fn close(&self) {
         match &self.inner.backend {
@@ -372,16 +410,48 @@ impl Store {
     }
 }
 
-/// The connection, which is interrupted from then on.
+/// The connection, which is interrupted from then on. Once its thread has computed for a while, it gives way to all others for
+/// good, so that nobody's webhooks wait for a user's searches and figures.
 async fn limited(
     mut connection: PoolConnection<Sqlite>,
     time_max: Duration,
 ) -> Result<PoolConnection<Sqlite>, StoreError> {
     let begun = heddle_model::clock::monotonic();
     let mut handle = connection.lock_handle().await?;
-    handle.set_progress_handler(INSTRUCTIONS_BETWEEN_LOOKS, move || begun.elapsed() < time_max);
+    // It is called on the connection's own thread.
+    handle.set_progress_handler(INSTRUCTIONS_BETWEEN_LOOKS, move || {
+        heddle_processes::give_way(NICENESS_OF_USERS);
+        begun.elapsed() < time_max
+    });
     drop(handle);
     Ok(connection)
+}
+
+/// Why statements were undone.
+enum Partly {
+    /// They did not change all that they should.
+    Some,
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Partly {
+    fn from(error: StoreError) -> Self {
+        Partly::Failed(error)
+    }
+}
+
+/// Options of each pool of connections to PostgreSQL.
+fn pool_options() -> PgPoolOptions {
+    PgPoolOptions::new()
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for > FRESH {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
 }
 
 async fn transaction<T, E, F>(pool: &PgPool, work: F) -> Result<T, E>

@@ -12,6 +12,7 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Rows of one statement of [`inserts`]: few sizes, so that each text is prepared once, and few enough arguments for
 /// every database. But not too few: the arguments of a row that is missing are bound too.
@@ -22,6 +23,9 @@ const SIZES: [usize; 10] = [1, 4, 8, 16, 24, 32, 40, 48, 56, 64];
 pub enum Arg {
     /// Text, and JSON, which is stored as text.
     Text(Option<String>),
+    /// The same where it is a copy, or others have it too. A string is put behind a pointer of its own for SQLite's thread, which
+    /// is one more allocation for each cell of each row.
+    Shared(Option<Arc<str>>),
     /// Integers and times.
     Int(Option<i64>),
     /// Floating point.
@@ -35,7 +39,7 @@ impl Arg {
     /// None of this kind.
     const fn null(&self) -> Arg {
         match self {
-            Arg::Text(_) => Arg::Text(None),
+            Arg::Text(_) | Arg::Shared(_) => Arg::Text(None),
             Arg::Int(_) => Arg::Int(None),
             Arg::Real(_) => Arg::Real(None),
             Arg::Bool(_) => Arg::Bool(None),
@@ -58,19 +62,22 @@ macro_rules! args {
         }
     )*};
 }
-args!(Text: String, Text: &str, Int: i64, Int: i32, Int: u32, Real: f64, Bool: bool, Bytes: Vec<u8>, Bytes: &[u8]);
+args!(
+    Text: String, Shared: &str, Shared: Arc<str>, Int: i64, Int: i32, Int: u32, Real: f64, Bool: bool, Bytes: Vec<u8>,
+    Bytes: &[u8]
+);
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $type:ident),* $(,)?) => {$(
         impl From<ids::$type> for Arg {
             fn from(id: ids::$type) -> Arg {
-                id.to_string().into()
+                id.shared_text().into()
             }
         }
 
         impl From<Option<ids::$type>> for Arg {
             fn from(id: Option<ids::$type>) -> Arg {
-                id.map(|id| id.to_string()).into()
+                id.map(|id| id.shared_text()).into()
             }
         }
     )*};
@@ -108,6 +115,12 @@ impl From<Timestamp> for Arg {
 impl From<Option<Timestamp>> for Arg {
     fn from(time: Option<Timestamp>) -> Arg {
         time.map(Timestamp::millis).into()
+    }
+}
+
+impl From<&Arc<str>> for Arg {
+    fn from(value: &Arc<str>) -> Arg {
+        value.clone().into()
     }
 }
 
@@ -333,6 +346,7 @@ macro_rules! bound {
         for arg in $args {
             query = match arg {
                 Arg::Text(value) => query.bind(value),
+                Arg::Shared(value) => query.bind(value),
                 Arg::Int(value) => query.bind(value),
                 Arg::Real(value) => query.bind(value),
                 Arg::Bool(value) => query.bind(value),

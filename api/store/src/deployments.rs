@@ -393,6 +393,7 @@ pub async fn undeploy_deleted(
     pattern: PatternId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    locks::deployments(db, sql("pattern_id = ?").bind(pattern)).await?;
     let update = sql("update deployments as d set status = ?, updated_at = ? where d.pattern_id = ? and ")
         .bind(DeploymentStatus::Undeployed)
         .bind(now)

@@ -6,6 +6,7 @@ use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
 use sqlx::FromRow;
+use std::sync::Arc;
 
 /// A draft without its content.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -63,11 +64,11 @@ pub async fn put(
     editor: &Editor,
     pattern: PatternId,
     row: &DraftRow,
-    (graph, definitions): (&str, Option<&str>),
+    (graph, definitions): (&Arc<str>, Option<&Arc<str>>),
 ) -> Result<(), StoreError> {
     let bytes = graph
         .len()
-        .saturating_add(definitions.map_or(0, str::len))
+        .saturating_add(definitions.map_or(0, |text| text.len()))
         .saturating_add(ROW_BYTES);
     db.execute(
         sql("insert into pattern_drafts
@@ -82,7 +83,7 @@ pub async fn put(
         .bind(&row.etag)
         .bind(row.updated_at)
         .bind(i64::try_from(bytes).unwrap_or(i64::MAX))
-        .bind(definitions)
+        .bind(definitions.cloned())
         .bind(graph),
     )
     .await

@@ -4,7 +4,7 @@
 
 use super::notices::{self, Notice};
 use super::secrets::text;
-use super::{Db, Sql, StoreError, rights, sql, subscriptions};
+use super::{Db, Sql, StoreError, locks, rights, sql, subscriptions};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
@@ -386,6 +386,8 @@ pub async fn remove_of_environment(
     manager: &Manager,
     environment: EnvironmentId,
 ) -> Result<(), StoreError> {
+    let of_it = sql("workspace_id = ? and slot = ?").bind(manager.workspace());
+    locks::deployments(db, of_it.bind(environment)).await?;
     subscriptions::unwant_of_environment(db, manager.workspace(), environment).await?;
     for statement in [
         "delete from tap_events where endpoint_id in (select w.id from webhook_endpoints w

@@ -1,7 +1,7 @@
 //! Links by which people join a workspace, each found by the hash of the secret in it. One that belongs to an address's
 //! invitation ends with that. Knows nothing of what a secret is, nor of how a link is sent.
 
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{Administrator, Manager, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, InvitationLinkId, UserId, WorkspaceId};
@@ -88,6 +88,7 @@ pub async fn create(
     new: &NewLink,
     now: Timestamp,
 ) -> Result<LinkRow, StoreError> {
+    locks::keep_workspace(db, manager).await?;
     forget_expired(db, now).await?;
     let id = InvitationLinkId::new();
     insert(db, (id, None, false), manager, new, now).await?;
@@ -160,6 +161,7 @@ pub async fn list(
 
 /// Takes a link into the manager's workspace back; whether there was one.
 pub async fn revoke(db: &mut Db<'_>, manager: &Manager, link: InvitationLinkId) -> Result<bool, StoreError> {
+    locks::keep_workspace(db, manager).await?;
     let delete =
         sql("delete from invitation_links where workspace_id = ? and id = ? and invitation_id is null");
     Ok(db.execute(delete.bind(manager.workspace()).bind(link)).await? > 0)
@@ -189,6 +191,7 @@ pub async fn join(
     offer: &OfferRow,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
+    locks::keep(db, offer.workspace_id).await?;
     if !use_up(db, offer, now).await? {
         return Ok(false);
     }

@@ -1,7 +1,7 @@
 //! Invitations to workspaces: pending offers of membership. An invited email need not belong to a registered user.
 
 use super::accounts::email_key;
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{Administrator, Manager, Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
@@ -74,6 +74,7 @@ pub async fn invite(
     now: Timestamp,
 ) -> Result<InvitationRow, StoreError> {
     let workspace = manager.workspace().ok_or(StoreError::Missing)?;
+    locks::keep(db, workspace).await?;
     let over = sql("delete from invitations where workspace_id = ? and expires_at <= ?");
     db.execute(over.bind(workspace).bind(now)).await?;
     db.one(
@@ -155,6 +156,7 @@ pub async fn take(
     let select = sql(RECEIVED).bind(email_key(email)).bind(now);
     let found: Option<ReceivedRow> = db.optional(select.push("and i.id = ?").bind(invitation)).await?;
     let Some(found) = found else { return Ok(None) };
+    locks::keep(db, found.workspace_id).await?;
     // Two answers at once: one of them finds nothing.
     let delete = sql("delete from invitations where id = ?").bind(invitation);
     Ok((db.execute(delete).await? > 0).then_some(found))

@@ -1,6 +1,6 @@
 //! Values that patterns keep between runs. What an operation does to a value is decided by the caller.
 
-use super::{Db, StoreError, sql};
+use super::{Db, Sql, StoreError, sql};
 use heddle_model::access::{Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
@@ -114,10 +114,7 @@ pub async fn find(
     key: &str,
     now: Timestamp,
 ) -> Result<Option<ValueRow>, StoreError> {
-    let select = sql("select value, expires_at from key_values where scope = ? and key = ?")
-        .bind(owner.scope())
-        .bind(key);
-    let row: Option<ValueRow> = db.optional(select).await?;
+    let row: Option<ValueRow> = db.optional(named(owner, key)).await?;
     Ok(row.filter(|row| row.is_there(now)))
 }
 
@@ -134,11 +131,10 @@ pub async fn hold(
         ValueOwner::Workspace(id) => (None, Some(id), None),
         ValueOwner::User(id) => (None, None, Some(id)),
     };
-    // A row that has expired takes the place of one that is not there. The update changes nothing, but locks.
+    // A row that has expired takes the place of one that is not there.
     let insert = sql(
         "insert into key_values (scope, key, value, expires_at, pattern_id, workspace_id, user_id, owner_id)
-         values (?, ?, 'null', 0, ?, ?, ?, ?)
-         on conflict (scope, key) do update set key = excluded.key returning value, expires_at",
+         values (?, ?, 'null', 0, ?, ?, ?, ?) on conflict (scope, key) do ",
     )
     .bind(owner.scope())
     .bind(key)
@@ -146,8 +142,23 @@ pub async fn hold(
     .bind(workspace)
     .bind(user)
     .bind(payer);
-    let row: Option<ValueRow> = db.optional(insert).await?;
+    let row: Option<ValueRow> = if db.is_postgres() {
+        // The update changes nothing, but locks.
+        let locked = insert.push("update set key = excluded.key returning value, expires_at");
+        db.optional(locked).await?
+    } else {
+        // Nobody else writes there meanwhile, and an update would write the value once more.
+        let found: Vec<ValueRow> = db.all_after(insert.push("nothing"), named(owner, key)).await?;
+        found.into_iter().next()
+    };
     Ok(row.filter(|row| row.is_there(now)))
+}
+
+/// The row, expired or not.
+fn named(owner: ValueOwner, key: &str) -> Sql {
+    sql("select value, expires_at from key_values where scope = ? and key = ?")
+        .bind(owner.scope())
+        .bind(key)
 }
 
 /// Replaces a value that is held. It counts towards this user's quotas from now on.
@@ -189,20 +200,24 @@ pub(super) async fn remove_of_environment(
     db.execute(delete).await.map(drop)
 }
 
-/// How many of an owner's values have not expired, counted up to one more than `max`.
-pub async fn count(
+/// Whether an owner has so many values that have not expired.
+pub async fn are_as_many(
     db: &mut Db<'_>,
     owner: ValueOwner,
     now: Timestamp,
-    max: usize,
-) -> Result<usize, StoreError> {
-    let select = sql("select count(*) from (select 1 as one from key_values
-         where scope = ? and (expires_at is null or expires_at > ?) limit ?) counted")
-    .bind(owner.scope())
-    .bind(now)
-    .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
-    let (count,): (i64,) = db.one(select).await?;
-    Ok(usize::try_from(count).unwrap_or_default())
+    many: usize,
+) -> Result<bool, StoreError> {
+    let many = i64::try_from(many).unwrap_or(i64::MAX);
+    // Of the index alone. Whether one has expired is behind its value, which may be large.
+    let keys = sql("select count(*) from (select 1 as one from key_values where scope = ? limit ?) counted");
+    let (keys,): (i64,) = db.one(keys.bind(owner.scope()).bind(many)).await?;
+    if keys < many {
+        return Ok(false);
+    }
+    let values = sql("select count(*) from (select 1 as one from key_values
+         where scope = ? and (expires_at is null or expires_at > ?) limit ?) counted");
+    let (values,): (i64,) = db.one(values.bind(owner.scope()).bind(now).bind(many)).await?;
+    Ok(values >= many)
 }
 
 /// Deletes at most `batch` values that have expired; how many there were.

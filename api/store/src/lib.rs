@@ -63,5 +63,5 @@ pub use db::{Arg, Db, Row, Sql, inserts, inserts_as, sql, with_rows};
 pub use error::{Failed, StoreError};
 pub use metering::MeteredLater;
 pub use paging::Start;
-pub use read_cache::{Moment, ReadCache};
+pub use read_cache::{Moment, ReadCache, Renewal};
 pub use turns::Load;

@@ -130,7 +130,7 @@ async fn store(db: &mut Db<'_>, sums: &Sums) -> Result<(), StoreError> {
     if sums.is_empty() {
         return Ok(());
     }
-    let mut statements = usage::counting("", sums.clone());
+    let mut statements = usage::counting("", sums.clone(), None);
     statements.push(sql(METERED));
     db.execute_all(statements).await.map(drop)
 }

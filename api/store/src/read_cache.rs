@@ -4,7 +4,9 @@ use quick_cache::unsync::Cache;
 use quick_cache::{Equivalent, Weighter};
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Values by key. What was read before a change is not kept after it. When there is too much, what is asked for least
 /// goes first.
@@ -37,6 +39,19 @@ impl<K, V> Weighter<K, Entry<V>> for Bytes {
 /// When something was read, in changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment(u64);
+
+/// Of something that is kept and believed for a time only: who reads it again. One does so before that time is up, so that not all
+/// who ask for it then have to at once. Cheap to clone, and new with each value.
+#[derive(Clone, Debug, Default)]
+pub struct Renewal(Arc<AtomicBool>);
+
+impl Renewal {
+    /// Whether to go on with what is so old and believed for so long, rather than to read it again. The first who asks in the
+    /// second half of the time shall read it.
+    pub fn is_believed(&self, age: Duration, age_max: Duration) -> bool {
+        age < age_max && (age < age_max / 2 || self.0.swap(true, Ordering::Relaxed))
+    }
+}
 
 impl<K: Eq + Hash, V: Clone> ReadCache<K, V> {
     /// For so many values.
@@ -141,6 +156,17 @@ mod tests {
         assert!((5..=10).contains(&kept(&large)), "{}", kept(&large));
         large.keep(now, 5_000, 1, 2_000);
         assert_eq!(large.get(&5_000).0, None);
+    }
+
+    #[test]
+    fn one_who_asks_reads_again_before_all_have_to() {
+        let (renewal, age_max) = (Renewal::default(), Duration::from_secs(1));
+        let asked = |ages_ms: [u64; 3]| {
+            ages_ms.map(|age_ms| renewal.is_believed(Duration::from_millis(age_ms), age_max))
+        };
+        assert_eq!(asked([0, 100, 499]), [true; 3]);
+        assert_eq!(asked([500, 501, 999]), [false, true, true]);
+        assert_eq!(asked([1_000, 1_001, 5_000]), [false; 3]);
     }
 
     #[test]

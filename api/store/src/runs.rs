@@ -42,7 +42,7 @@ pub struct AcceptedRow {
     /// eventData as JSON; `None`: there is none.
     pub event: Option<String>,
     /// SHA-256 of its module, in hex.
-    pub artifact: String,
+    pub artifact: Arc<str>,
     /// The pattern's version.
     pub version_number: i64,
     pub accepted_at: Timestamp,
@@ -72,10 +72,10 @@ impl AcceptedRow {
     }
 
     /// What [`ACCEPTED`] names.
-    fn cells(self, owner: &str, is_embedded: bool) -> [Arg; 29] {
+    fn cells(self, owner: &Arc<str>, is_embedded: bool) -> [Arg; 29] {
         let (parent_id, parent_key) = self.parent.unzip();
         let has_ended = self.end.is_some();
-        let running = || ResultRow::running(self.id, owner.into(), 1);
+        let running = || ResultRow::running(self.id, owner.clone(), 1);
         let end = self.end.map_or_else(running, |end| *end);
         let phase = if has_ended { end.phase() } else { Phase::Queued };
         [
@@ -89,7 +89,7 @@ impl AcceptedRow {
             self.artifact.into(),
             self.version_number.into(),
             end.attempt.into(),
-            owner.into(),
+            owner.clone().into(),
             0.into(),
             self.accepted_at.into(),
             parent_id.into(),
@@ -118,8 +118,8 @@ impl AcceptedRow {
     }
 
     /// What [`ENDED`] takes.
-    fn cells_of_ended(self, owner: &str) -> [Arg; 21] {
-        let running = || ResultRow::running(self.id, owner.into(), 1);
+    fn cells_of_ended(self, owner: &Arc<str>) -> [Arg; 21] {
+        let running = || ResultRow::running(self.id, owner.clone(), 1);
         let end = self.end.map_or_else(running, |end| *end);
         [
             self.id.into(),
@@ -130,7 +130,7 @@ impl AcceptedRow {
             self.event.into(),
             self.artifact.into(),
             self.version_number.into(),
-            owner.into(),
+            owner.clone().into(),
             self.accepted_at.into(),
             end.started_at.into(),
             end.completed_at.into(),
@@ -170,11 +170,13 @@ const ENDED: &str =
 
 /// Statements that store runs in an embedded database.
 fn embedded(owner: &str, rows: Vec<AcceptedRow>, only_if: Option<(&'static str, &str)>) -> Vec<Sql> {
+    // One for all rows.
+    let owner: Arc<str> = owner.into();
     if rows.iter().all(AcceptedRow::has_ended_at_once) {
-        let rows = rows.into_iter().map(|row| row.cells_of_ended(owner));
+        let rows = rows.into_iter().map(|row| row.cells_of_ended(&owner));
         return inserts_as((ACCEPTED, ENDED), rows, only_if);
     }
-    let rows = rows.into_iter().map(|row| row.cells(owner, true));
+    let rows = rows.into_iter().map(|row| row.cells(&owner, true));
     inserts(ACCEPTED, rows, only_if)
 }
 
@@ -188,6 +190,21 @@ const fn elements(db: &Db<'_>) -> &'static str {
 
 fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
     Ok(serde_json::to_string(rows)?)
+}
+
+/// With a server's id: that it is one still.
+const IS_THERE: &str = " and exists (select 1 from servers s where s.id = ?)";
+
+/// Statements that store runs in a shared database, each with a part of what they have used: all of it, or nothing if the server
+/// that has accepted them is none any more.
+fn shared((server, owner): (&str, &str), (load, rows): (Load, Vec<AcceptedRow>)) -> Vec<Sql> {
+    let is_there = Some((IS_THERE, server));
+    let counting = usage::counting(&counter(server, load), used_by(&rows), is_there);
+    let owner: Arc<str> = owner.into();
+    let rows = rows.into_iter().map(|row| row.cells(&owner, false));
+    let mut statements = inserts(ACCEPTED, rows, is_there);
+    prepend(&mut statements, counting);
+    statements
 }
 
 /// The owner of runs that any server may take.
@@ -205,18 +222,16 @@ pub async fn accept(
         return Ok(Some(MeteredLater::default()));
     }
     let count = rows.len() as u64;
-    let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
     if db.is_postgres() {
-        let counting = usage::counting(&counter(server, load), used_by(&rows));
-        let rows = rows.into_iter().map(|row| row.cells(owner, false));
-        let mut statements = inserts(ACCEPTED, rows, Some(is_there));
-        prepend(&mut statements, counting);
+        let statements = shared((server, owner), (load, rows));
         // By several statements, between which the server may have been removed.
         let is_stored = db.execute_all(statements).await? == count;
         return Ok(is_stored.then(MeteredLater::default));
     }
     let later = MeteredLater(used_by(&rows));
-    let changed = db.execute_all(embedded(owner, rows, Some(is_there))).await?;
+    let changed = db
+        .execute_all(embedded(owner, rows, Some((IS_THERE, server))))
+        .await?;
     Ok((changed == count).then_some(later))
 }
 
@@ -227,6 +242,18 @@ fn counter(name: &str, load: Load) -> Cow<'_, str> {
         true => Cow::Owned(format!("{name} large")),
         false => Cow::Borrowed(name),
     }
+}
+
+/// The same as [`accept`] for a server of a shared database that executes them itself, and without keys; whether they are stored. One
+/// statement is a transaction by itself, which spares `begin` and `commit`: nearly every group fits into one.
+pub async fn accept_shared(
+    store: &Store,
+    server: &str,
+    (load, rows): (Load, Vec<AcceptedRow>),
+) -> Result<bool, StoreError> {
+    let count = rows.len() as u64;
+    let statements = shared((server, server), (load, rows));
+    store.execute_wholly(load, statements, count).await
 }
 
 /// The same as [`accept`] for a database's only server, which is always there, and without keys.
@@ -437,7 +464,7 @@ impl ResultRow {
             self.fuel_used.into(),
             self.memory_bytes_peak.into(),
             self.wake_at.into(),
-            (&*self.owner).into(),
+            self.owner.clone().into(),
             self.failed_input.clone().into(),
             self.continued_at.into(),
             self.memory_kib_ms.into(),
@@ -489,7 +516,7 @@ pub async fn record(
         Some(row) if db.is_postgres() => counter(&format!("{} ends", row.owner), load).into_owned(),
         _ => String::new(),
     };
-    let counting = usage::counting(&counter, sums);
+    let counting = usage::counting(&counter, sums, None);
     if !counting.is_empty() {
         db.execute_all(counting).await?;
     }

@@ -3,7 +3,7 @@
 use super::connections::Hosts;
 use super::notices::{self, Notice};
 use super::workspaces::EnvironmentRow;
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, locks, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Manager, Scope};
 use heddle_model::clock::Timestamp;
@@ -150,6 +150,7 @@ pub async fn set(
     secret: NewSecret<'_>,
     now: Timestamp,
 ) -> Result<(), VaultError> {
+    locks::keep(db, environment.workspace_id).await?;
     let aad = aad(environment.id, secret.name);
     let workspace = Some(environment.workspace_id);
     let sealed = vault.seal(db, workspace, &aad, secret.value.as_bytes()).await?;
@@ -234,6 +235,7 @@ pub async fn delete(
     environment: EnvironmentId,
     name: &str,
 ) -> Result<bool, StoreError> {
+    locks::keep_workspace(db, manager).await?;
     let deleted = db
         .execute(
             sql("delete from secrets where name = ? and environment_id in

@@ -51,7 +51,9 @@ pub(crate) fn add_up(sums: &mut Sums, more: Sums) {
 
 /// Adds sums to what is there, one row for each tenant and hour. Whoever counts has a name of its own, so that transactions
 /// which count at the same time don't wait for each other. There are no more statements than [`inserts`] makes of as many rows.
-pub(crate) fn counting(counter: &str, sums: Sums) -> Vec<Sql> {
+///
+/// With a condition as of [`inserts`] only if it holds.
+pub(crate) fn counting(counter: &str, sums: Sums, only_if: Option<(&'static str, &str)>) -> Vec<Sql> {
     let sums: Vec<_> = sums.into_iter().collect();
     let cells = sums.into_iter().map(|((tenant, hour), used)| {
         [
@@ -66,7 +68,7 @@ pub(crate) fn counting(counter: &str, sums: Sums) -> Vec<Sql> {
             used.egress_bytes.into(),
         ]
     });
-    let statements = inserts(TABLE, cells, None).into_iter();
+    let statements = inserts(TABLE, cells, only_if).into_iter();
     statements.map(|statement| statement.push(ADD)).collect()
 }
 

@@ -7,6 +7,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId};
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
+use std::sync::Arc;
 
 /// A version without its content.
 #[derive(Clone, Debug, FromRow)]
@@ -48,9 +49,9 @@ pub struct NewVersion<'a> {
     pub by: UserId,
     /// What changed.
     pub summary: &'a str,
-    pub graph: Part<&'a str>,
+    pub graph: Part<&'a Arc<str>>,
     /// The definitions; `None`: it has none.
-    pub definitions: Part<Option<&'a str>>,
+    pub definitions: Part<Option<&'a Arc<str>>>,
 }
 
 /// Adds the version that `row` is now at.
@@ -102,9 +103,9 @@ pub async fn add(db: &mut Db<'_>, row: &PatternRow, new: &NewVersion<'_>) -> Res
 async fn keep_definitions(
     db: &mut Db<'_>,
     row: &PatternRow,
-    definitions: &str,
+    definitions: &Arc<str>,
 ) -> Result<(String, usize), StoreError> {
-    let hash = hex::encode(Sha256::digest(definitions));
+    let hash = hex::encode(Sha256::digest(definitions.as_bytes()));
     let insert = sql(
         "insert into pattern_definitions (pattern_id, hash, definitions) values (?, ?, ?) on conflict do nothing",
     );

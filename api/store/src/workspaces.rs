@@ -208,9 +208,18 @@ pub async fn lock_owners(db: &mut Db<'_>, scope: &Scope) -> Result<i64, StoreErr
 /// Locks the scope's workspace until the transaction ends; SQLite needs no lock, because it has a single writer. Rows that
 /// refer to the workspace may be added meanwhile.
 pub async fn lock(db: &mut Db<'_>, scope: &Scope) -> Result<(), StoreError> {
+    locked(db, scope, "for no key update").await
+}
+
+/// Locks the scope's workspace to delete it: waits for whoever adds or changes what goes with it, before any of that is locked.
+pub async fn lock_to_delete(db: &mut Db<'_>, scope: &Scope) -> Result<(), StoreError> {
+    locked(db, scope, "for update").await
+}
+
+async fn locked(db: &mut Db<'_>, scope: &Scope, lock: &'static str) -> Result<(), StoreError> {
     if db.is_postgres() {
-        let lock = sql("select id from workspaces where id = ? for no key update").bind(scope.workspace());
-        let _: Option<(String,)> = db.optional(lock).await?;
+        let row = sql("select id from workspaces where id = ? ").bind(scope.workspace());
+        let _: Option<(String,)> = db.optional(row.push(lock)).await?;
     }
     Ok(())
 }
@@ -268,6 +277,7 @@ pub async fn set_rules(
     environment: EnvironmentId,
     rules: DeployRules,
 ) -> Result<(), StoreError> {
+    locks::keep_workspace(db, manager).await?;
     let text = (!rules.is_empty()).then(|| serde_json::json!(rules).to_string());
     let update = sql("update environments set rules = ? where workspace_id = ? and id = ?")
         .bind(text)

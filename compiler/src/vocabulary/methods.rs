@@ -197,7 +197,10 @@ const ARRAY: &[Line] = &[
     ("max()", "the largest number"),
     ("merge(other?)", "one object with the fields of all objects"),
     ("min()", "the smallest number"),
-    ("pluck(...names)", "these fields of each element"),
+    (
+        "pluck(...names)",
+        "the values of these fields of each element that has any of them",
+    ),
     ("pop()", "removes the last element and gives it"),
     (
         "push(...elements)",

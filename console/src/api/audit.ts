@@ -1,6 +1,7 @@
 /** The audit log, page after page. */
 
 import { answer, api, type Schemas, withWorkspace } from './client';
+import { firstPages, PAGE } from './pages';
 import { query } from './queries';
 
 export type Entry = Schemas['AuditEntry'];
@@ -17,7 +18,6 @@ export interface AuditFilter {
   to?: string;
 }
 
-const PAGE = 100;
 const EVERY_MS = 10_000;
 
 /** The moment at which a day begins here; `undefined` if it is no day. */
@@ -50,16 +50,10 @@ export function auditLog(filter: () => AuditFilter, pages: () => number) {
   return query(
     () => ['audit', filter(), pages()],
     async (signal) => {
-      const rows: Entry[] = [];
-      let cursor: string | undefined;
-      for (let page = 0; page < pages(); page++) {
-        const wanted = { ...parameters(filter()), limit: PAGE, ...(cursor && { cursor }) };
-        const found = await pageOf(wanted, signal);
-        rows.push(...found.data);
-        cursor = found.meta.nextCursor ?? undefined;
-        if (!cursor) break;
-      }
-      return { rows, hasMore: cursor !== undefined };
+      const { pages: found, hasMore } = await firstPages(pages(), (cursor) =>
+        pageOf({ ...parameters(filter()), limit: PAGE, cursor }, signal),
+      );
+      return { rows: found.flatMap((page) => page.data), hasMore };
     },
     () => ({ refetchInterval: EVERY_MS }),
   );

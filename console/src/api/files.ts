@@ -2,27 +2,20 @@
 
 import { answer, api, type Schemas, withWorkspace, workspaceHeaders } from './client';
 import { errorOf, offline } from './error';
+import { firstPages, PAGE } from './pages';
 import { query, refresh } from './queries';
 
 export type StoredFile = Schemas['StoredFile'];
-
-const PAGE = 100;
 
 /** The newest first; `pages` of a hundred. */
 export const files = (pages: () => number) =>
   query(
     () => ['files', pages()],
     async (signal) => {
-      const rows: StoredFile[] = [];
-      let cursor = '';
-      for (let page = 0; page < pages(); page++) {
-        const wanted = { limit: PAGE, ...(cursor && { cursor }) };
-        const found = await answer(api.GET('/api/files', { params: { query: wanted }, signal }));
-        rows.push(...found.data);
-        cursor = found.meta.nextCursor ?? '';
-        if (!cursor) break;
-      }
-      return { rows, hasMore: cursor !== '' };
+      const { pages: found, hasMore } = await firstPages(pages(), (cursor) =>
+        answer(api.GET('/api/files', { params: { query: { limit: PAGE, cursor } }, signal })),
+      );
+      return { rows: found.flatMap((page) => page.data), hasMore };
     },
   );
 

@@ -1,6 +1,7 @@
 /** What patterns keep by KeyValue nodes: the values that a workspace's patterns share, or those of one of them. */
 
 import { answer, api, type Schemas, unwrap } from './client';
+import { firstPages, PAGE } from './pages';
 import { query, refresh } from './queries';
 
 export type KeptKey = Schemas['ListedKeyValue'];
@@ -12,8 +13,6 @@ export interface KeptFilter {
   prefix?: string;
 }
 
-const PAGE = 100;
-
 const given = ({ patternId, prefix }: KeptFilter): KeptFilter => ({
   ...(patternId && { patternId }),
   ...(prefix && { prefix }),
@@ -24,17 +23,11 @@ export const keptKeys = (workspace: () => string, filter: () => KeptFilter, page
   query(
     () => ['kept', workspace(), given(filter()), pages()],
     async (signal) => {
-      const rows: KeptKey[] = [];
-      let cursor = '';
-      for (let page = 0; page < pages(); page++) {
-        const wanted = { ...given(filter()), limit: PAGE, cursor };
-        const params = { path: { id: workspace() }, query: wanted };
-        const found = await answer(api.GET('/api/workspaces/{id}/key-values', { params, signal }));
-        rows.push(...found.data);
-        cursor = found.meta.nextCursor ?? '';
-        if (!cursor) break;
-      }
-      return { rows, hasMore: cursor !== '' };
+      const { pages: found, hasMore } = await firstPages(pages(), (cursor) => {
+        const params = { path: { id: workspace() }, query: { ...given(filter()), limit: PAGE, cursor } };
+        return answer(api.GET('/api/workspaces/{id}/key-values', { params, signal }));
+      });
+      return { rows: found.flatMap((page) => page.data), hasMore };
     },
   );
 

@@ -2,6 +2,7 @@
 
 import { createQuery, keepPreviousData, QueryClient } from '@tanstack/svelte-query';
 import { answer, ApiError, api, currentWorkspace, type Schemas, unwrap } from './client';
+import { firstPages, PAGE } from './pages';
 
 const RETRIES = 2;
 const FRESH_MS = 5_000;
@@ -64,8 +65,6 @@ export interface PatternFilter {
   sortBy?: 'name' | 'createdAt' | 'updatedAt';
 }
 
-const PAGE = 100;
-
 /** Patterns, all pages of them that `pages` says. */
 export function patterns(filter: () => PatternFilter, pages: () => number = () => 1) {
   return query(
@@ -103,13 +102,37 @@ export const versions = (id: () => string) =>
     (signal) => answer(api.GET('/api/patterns/{id}/versions', { params: { path: { id: id() } }, signal })),
   );
 
-/** All deployments of the workspace, the newest hundred. */
-export const deployments = () =>
+/** What a list of deployments may be narrowed to. */
+export type DeploymentState = 'active' | 'paused' | 'failed';
+
+/** So many pages of a list are read where all of it is wanted. */
+const ALL_PAGES = 20;
+
+async function deploymentPages(most: number, status: DeploymentState | undefined, signal: AbortSignal) {
+  const { pages, hasMore } = await firstPages(most, (cursor) => {
+    const query = { limit: PAGE, cursor, ...(status && { status }) };
+    return answer(api.GET('/api/deployments', { params: { query }, signal }));
+  });
+  return { rows: pages.flatMap((page) => page.data), hasMore, total: pages[0]?.meta.total ?? 0 };
+}
+
+/** Deployments of the workspace, the newest first; `pages` of a hundred. */
+export const deployments = (
+  status: () => DeploymentState | undefined = () => undefined,
+  pages: () => number = () => 1,
+) =>
   query(
-    () => ['deployments'],
-    async (signal) =>
-      (await answer(api.GET('/api/deployments', { params: { query: { limit: PAGE } }, signal }))).data,
+    () => ['deployments', status(), pages()],
+    (signal) => deploymentPages(pages(), status(), signal),
     () => ({ refetchInterval: 15_000 }),
+  );
+
+/** All deployments of the workspace, or its newest two thousand. */
+export const allDeployments = (isWanted: () => boolean = () => true) =>
+  query(
+    () => ['deployments', 'all'],
+    async (signal) => (await deploymentPages(ALL_PAGES, undefined, signal)).rows,
+    () => ({ enabled: isWanted(), refetchInterval: 60_000 }),
   );
 
 export const deployment = (id: () => string) =>
@@ -139,16 +162,10 @@ export const waitingCallbacks = (pages: () => number = () => 1) =>
   query(
     () => ['callbacks', pages()],
     async (signal) => {
-      const rows: WaitingCallback[] = [];
-      let cursor: string | undefined;
-      for (let page = 0; page < pages(); page += 1) {
-        const params = { query: { limit: PAGE, ...(cursor && { cursor }) } };
-        const { data, meta } = await answer(api.GET('/api/callbacks', { params, signal }));
-        rows.push(...data);
-        cursor = meta.nextCursor ?? undefined;
-        if (!cursor) break;
-      }
-      return { rows, hasMore: cursor !== undefined };
+      const { pages: found, hasMore } = await firstPages(pages(), (cursor) =>
+        answer(api.GET('/api/callbacks', { params: { query: { limit: PAGE, cursor } }, signal })),
+      );
+      return { rows: found.flatMap((page) => page.data), hasMore };
     },
     () => ({ refetchInterval: 5_000 }),
   );
@@ -259,17 +276,22 @@ export const tapEvents = (pattern: () => string) =>
     () => ({ enabled: pattern() !== '', refetchInterval: 3_000 }),
   );
 
-export const webhookLog = (pattern: () => string, status: () => Schemas['WebhookStatus'] | undefined) =>
+/** Requests to a pattern's webhooks, the newest first; `pages` of a hundred. */
+export const webhookLog = (
+  pattern: () => string,
+  status: () => Schemas['WebhookStatus'] | undefined,
+  pages: () => number,
+) =>
   query(
-    () => ['webhook-log', pattern(), status()],
-    (signal) => {
+    () => ['webhook-log', pattern(), status(), pages()],
+    async (signal) => {
       const only = status();
-      return answer(
-        api.GET('/api/patterns/{id}/webhook-logs', {
-          params: { path: { id: pattern() }, query: { limit: PAGE, ...(only && { status: only }) } },
-          signal,
-        }),
-      );
+      const { pages: found, hasMore } = await firstPages(pages(), (cursor) => {
+        const query = { limit: PAGE, cursor, ...(only && { status: only }) };
+        const params = { path: { id: pattern() }, query };
+        return answer(api.GET('/api/patterns/{id}/webhook-logs', { params, signal }));
+      });
+      return { rows: found.flatMap((page) => page.logs), hasMore, total: found[0]?.meta.total ?? 0 };
     },
     () => ({ enabled: pattern() !== '', refetchInterval: 5_000 }),
   );
@@ -470,12 +492,19 @@ export const fetchConnections = (): Promise<Schemas['Connection'][]> =>
     queryFn: () => answer(api.GET('/api/connections')).then((list) => list.connections),
   });
 
+/** Patterns to choose from. Fields search through what they were given, so it is all of them, or the two thousand that changed last. */
 export const fetchPatterns = (search: string): Promise<Pattern[]> =>
-  answer(
-    api.GET('/api/patterns', {
-      params: { query: { limit: 20, owner: 'workspace', ...(search && { search }) } },
-    }),
-  ).then((list) => list.data);
+  queryClient.fetchQuery({
+    queryKey: [currentWorkspace(), 'patterns', 'all', search],
+    staleTime: FRESH_MS,
+    queryFn: async ({ signal }) => {
+      const { pages } = await firstPages(ALL_PAGES, (cursor) => {
+        const query = { limit: PAGE, cursor, owner: 'workspace' as const, ...(search && { search }) };
+        return answer(api.GET('/api/patterns', { params: { query }, signal }));
+      });
+      return pages.flatMap((page) => page.data);
+    },
+  });
 
 /** Names of the secrets in an environment. */
 export const fetchSecrets = (environment: string): Promise<string[]> =>

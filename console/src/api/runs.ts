@@ -1,6 +1,7 @@
 /** Runs of one deployment or of the workspace, page after page. */
 
 import { answer, api, type Schemas } from './client';
+import { firstPages, PAGE } from './pages';
 import { query } from './queries';
 
 export interface RunFilter {
@@ -36,7 +37,6 @@ export interface RunRow {
   message: string;
 }
 
-const PAGE = 100;
 const EVERY_MS = 5_000;
 
 function given<T extends object>(filter: T): Partial<T> {
@@ -103,16 +103,11 @@ export function workspaceRuns(filter: () => WorkspaceFilter, pages: () => number
   return query(
     () => ['runs', 'workspace', filter(), pages()],
     async (signal) => {
-      const rows: RunRow[] = [];
-      let cursor: string | undefined;
-      for (let page = 0; page < pages(); page += 1) {
-        const query = { limit: PAGE, ...given(filter()), ...(cursor && { cursor }) };
-        const { data, meta } = await answer(api.GET('/api/runs', { params: { query }, signal }));
-        rows.push(...data.map(workspaceRowOf));
-        cursor = meta.nextCursor ?? undefined;
-        if (!cursor) break;
-      }
-      return { rows, hasMore: cursor !== undefined };
+      const { pages: found, hasMore } = await firstPages(pages(), (cursor) => {
+        const query = { limit: PAGE, ...given(filter()), cursor };
+        return answer(api.GET('/api/runs', { params: { query }, signal }));
+      });
+      return { rows: found.flatMap((page) => page.data.map(workspaceRowOf)), hasMore };
     },
     () => ({ refetchInterval: EVERY_MS }),
   );

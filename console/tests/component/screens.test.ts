@@ -140,3 +140,35 @@ test('the palette says that patterns could not be searched, and stays at what wa
     expect(await violations(page)).toEqual([]);
   });
 });
+
+test('deployments go on behind the first hundred, and are told apart by the server', async () => {
+  await on('screen=deployments', async (page) => {
+    await page.getByRole('row').filter({ hasText: 'Flow 0' }).focus();
+    await page.keyboard.press('End');
+    await page.getByRole('row').filter({ hasText: 'Invoices' }).waitFor();
+    expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe('103');
+    expect(await violations(page)).toEqual([]);
+  });
+  await on('screen=deployments&at=deployments%3Fstatus%3Dfailed', async (page) => {
+    await page.getByRole('row').filter({ hasText: 'Returns' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByRole('link', { name: /^All\s*102$/ }).waitFor();
+    await page.getByRole('link', { name: /^Failed\s*1$/ }).waitFor();
+  });
+});
+
+test('requests go on behind the first hundred', async () => {
+  await on('screen=log', async (page) => {
+    await page.getByRole('row').filter({ hasText: '200' }).first().focus();
+    await page.keyboard.press('End');
+    await page.getByRole('row').filter({ hasText: '192.0.2.1' }).waitFor();
+  });
+});
+
+test('values kept by any pattern can be chosen, however many are deployed', async () => {
+  await on('screen=kept', async (page) => {
+    const choice = page.getByRole('combobox', { name: 'Whose' });
+    await expect.poll(() => choice.locator('option').count()).toBeGreaterThan(100);
+    await choice.selectOption({ label: 'Only of Invoices' });
+  });
+});

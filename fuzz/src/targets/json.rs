@@ -4,7 +4,7 @@
 use heddle_compiler::compare::{Comparison, compare};
 use heddle_compiler::text::{self, Fingerprints};
 use heddle_service::patterns::hooks::hooks;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// Checks an input: one text, or two with a line between them that has only `---`.
 pub fn check(data: &[u8]) {
@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
     };
     // Written anew, since of a repeated name a tree has the last value only.
     let written = [&one_value, &other_value].map(|value| fingerprints.of(&value.to_string()).ok());
-    assert_eq!(written[0] == written[1], one_value == other_value);
+    assert_eq!(written[0] == written[1], are_equal(&one_value, &other_value));
     if let Ok(found) = compared {
         let told = found.details.len();
         assert!(told <= 1_000, "{told} differences are told");
@@ -29,6 +29,36 @@ pub fn check(data: &[u8]) {
             assert_eq!(found, Comparison::default());
         }
     }
+}
+
+/// Whether two values are the same to patterns, for which `0` and `0e0` are one number.
+fn are_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| are_equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has =
+                |(name, value): (&String, &Value)| other.get(name).is_some_and(|it| are_equal(value, it));
+            one.len() == other.len() && one.iter().all(has)
+        }
+        (Value::Number(one), Value::Number(other)) => match (integer(one), integer(other)) {
+            (None, None) => one == other,
+            (one, other) => one == other,
+        },
+        _ => one == other,
+    }
+}
+
+/// A number without a fraction, as far as such numbers are read as integers.
+fn integer(number: &Number) -> Option<i128> {
+    let whole =
+        |number: f64| (number.fract() == 0.0 && number.abs() <= 2f64.powi(64)).then_some(number as i128);
+    let exact = number
+        .as_u64()
+        .map(i128::from)
+        .or(number.as_i64().map(i128::from));
+    exact.or_else(|| number.as_f64().and_then(whole))
 }
 
 fn read(text: &str, fingerprints: &Fingerprints) -> Option<Value> {

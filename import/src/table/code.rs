@@ -33,7 +33,8 @@ const MISSING: &[&str] = &[
     "luxon",
 ];
 
-/// What code has that loads Luxon, which is built in.
+/// Luxon is built in, and called so in code that loads it.
+const BUILT_IN_LUXON: &str = "builtInLuxon";
 const LUXON: &str = "const builtInLuxon = { DateTime, Duration, Interval };
 ";
 const REQUIRED_LUXON: &[&str] = &["require('luxon')", "require(\"luxon\")", "require(`luxon`)"];
@@ -178,14 +179,19 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
     }
     let loads_luxon = REQUIRED_LUXON.iter().any(|required| code.contains(required));
     let code = &REQUIRED_LUXON.iter().fold(code.to_owned(), |code, required| {
-        code.replace(required, "builtInLuxon")
+        code.replace(required, BUILT_IN_LUXON)
     });
+    let reading = Reading::of(code);
     let is_missing = |name: &&&str| match **name {
         // What it is called once it is loaded.
-        "luxon" => !loads_luxon && code.contains("luxon"),
-        name => code.contains(name),
+        "luxon" => !loads_luxon && (reading.has("luxon") || reading.has_text("luxon")),
+        name => reading.has(name),
     };
-    if loads_luxon && let Some(name) = LUXON_LACKS.iter().find(|name| has_name(code, name)) {
+    let lacking = match loads_luxon {
+        true => reading.member_of(BUILT_IN_LUXON, LUXON_LACKS),
+        false => None,
+    };
+    if let Some(name) = lacking {
         return Translation::stub(format!(
             "its code uses Luxon's `{name}`, which JavaScript nodes don't have"
         ));
@@ -219,7 +225,6 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
         Err(why) => return Translation::stub(why),
     };
     let declared = statics.as_ref().map(|statics| statics.declared.as_str());
-    let reading = Reading::of(code);
     let copy = if reading.may_change() { COPIES } else { SHARES };
     let module = module(code, called, (copy, declared, scene.names.zone));
     let parameters = json!({"code": module, "params": params});
@@ -296,16 +301,6 @@ fn reads_nodes(scene: &Scene<'_>, code: &str) -> bool {
     })
 }
 
-/// Whether a name stands in the code by itself.
-fn has_name(code: &str, name: &str) -> bool {
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| is_name_byte(*byte));
-    let bytes = code.as_bytes();
-    code.match_indices(name).any(|(at, _)| {
-        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-        !is_part(before) && !is_part(bytes.get(at + name.len()))
-    })
-}
-
 /// Declares what code assigns to, since n8n takes names that are not declared. What is declared within the code is another name.
 fn declared(code: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
@@ -350,7 +345,7 @@ fn now(code: &str, zone: Option<&str>) -> String {
 fn module(code: &str, called: &Called, (copy, statics, zone): (&str, Option<&str>, Option<&str>)) -> String {
     let names = declared(code);
     let now = now(code, zone);
-    let luxon = if code.contains("builtInLuxon") { LUXON } else { "" };
+    let luxon = if code.contains(BUILT_IN_LUXON) { LUXON } else { "" };
     let item = match called {
         Called::Once => "undefined",
         Called::Each => "items[0]",

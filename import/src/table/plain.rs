@@ -4,12 +4,14 @@
 
 mod declared;
 mod held;
+mod members;
 mod targets;
 mod tokens;
 
+use crate::scan::is_name_byte;
 use declared::Declared;
 use targets::{Target, targets};
-use tokens::{Token, Tokens, is_keyword};
+use tokens::{Token, Tokens, is_keyword, unquoted};
 
 /// Longer code is not looked at.
 const BYTES_MAX: usize = 64 << 10;
@@ -106,6 +108,7 @@ const CHANGING: &[&str] = &[
 
 /// Code, read once for all that is asked about it.
 pub(super) struct Reading<'c> {
+    code: &'c str,
     /// None of code that is too long.
     tokens: Option<Tokens<'c>>,
 }
@@ -113,7 +116,34 @@ pub(super) struct Reading<'c> {
 impl<'c> Reading<'c> {
     pub fn of(code: &'c str) -> Reading<'c> {
         Reading {
+            code,
             tokens: (code.len() <= BYTES_MAX).then(|| Tokens::of(code)),
+        }
+    }
+
+    /// Whether code has this, such as `f(`, outside of texts and comments.
+    pub fn has(&self, wanted: &str) -> bool {
+        match &self.tokens {
+            Some(tokens) => tokens.has(&Tokens::of(wanted)),
+            None => self.code.contains(wanted),
+        }
+    }
+
+    /// Whether code has a text that is this and nothing else.
+    pub fn has_text(&self, wanted: &str) -> bool {
+        let Some(tokens) = &self.tokens else {
+            return self.code.contains(wanted);
+        };
+        tokens
+            .iter()
+            .any(|(_, token)| matches!(token, Token::Text(text) if unquoted(text) == wanted))
+    }
+
+    /// The first of these members that code may use of the object that a name stands for.
+    pub fn member_of(&self, object: &'c str, members: &[&'static str]) -> Option<&'static str> {
+        match &self.tokens {
+            Some(tokens) => members::used(tokens, object, members),
+            None => members.iter().copied().find(|member| has_name(self.code, member)),
         }
     }
 
@@ -214,9 +244,14 @@ fn sorts_by_difference(tokens: &Tokens<'_>, opening: usize) -> bool {
     is_subtracting && !compares
 }
 
-/// A string without its quotes.
-fn unquoted(text: &str) -> &str {
-    text.trim_matches(['\'', '"', '`'])
+/// Whether a name stands in the code by itself.
+fn has_name(code: &str, name: &str) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| is_name_byte(*byte));
+    let bytes = code.as_bytes();
+    code.match_indices(name).any(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        !is_part(before) && !is_part(bytes.get(at + name.len()))
+    })
 }
 
 fn is_octal(digits: &str) -> bool {

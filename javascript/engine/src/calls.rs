@@ -13,6 +13,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 
+/// Room for inputs and answers that is there from the start.
+pub const BUFFER_BYTES: usize = 16 << 10;
 /// Functions of one run at most, and calls that wait.
 const FUNCTIONS_MAX: usize = 100_000;
 
@@ -84,6 +86,12 @@ pub fn request<'js>(ctx: &Ctx<'js>, kind: String, request: Value<'js>) -> Result
     Ok(promise)
 }
 
+/// Gives back what an input had more than the usual room.
+pub fn give_back(input: &mut Vec<u8>) {
+    input.clear();
+    input.shrink_to(BUFFER_BYTES);
+}
+
 /// Notes that code has made a file.
 pub fn made_file() {
     MADE_FILES.set(true);
@@ -143,7 +151,7 @@ impl Calls {
         engine: &Engine,
         function: u32,
         seed: u64,
-        arguments: &[u8],
+        arguments: &mut Vec<u8>,
         writer: &mut Writer,
     ) -> Status {
         let Some((kind, function)) = self.functions.get(function as usize).cloned() else {
@@ -154,7 +162,10 @@ impl Calls {
         REQUESTS.take();
         let realm = engine.realm(kind);
         let (status, result) = realm.context.with(|ctx| {
-            let list = match arguments_of(&ctx, kind, realm, arguments) {
+            let list = arguments_of(&ctx, kind, realm, arguments);
+            // What the code makes may be where they were.
+            give_back(arguments);
+            let list = match list {
                 Ok(list) => list,
                 Err(error) => return (failed(writer, &Failure::caught(&ctx, error)), None),
             };

@@ -1,14 +1,11 @@
 //! The module's exports, over one engine. See `heddle_javascript::protocol`.
 
 use crate::allocator::set_now_ms;
-use crate::calls::Calls;
+use crate::calls::{BUFFER_BYTES, Calls, give_back};
 use crate::realm::Engine;
 use heddle_javascript::protocol::{INPUT_BYTES_MAX, SourceKind, Status};
 use heddle_javascript::wire::Writer;
 use std::cell::RefCell;
-
-/// Room for inputs and answers that is there from the start; larger ones are given back.
-const BUFFER_BYTES: usize = 16 << 10;
 
 #[derive(Default)]
 struct State {
@@ -88,18 +85,16 @@ extern "C" fn result() -> i64 {
     STATE.with_borrow(|state| (state.answer.as_ptr().addr() as i64) << 32 | state.answer.len() as i64)
 }
 
-fn enter(bytes: i32, body: impl FnOnce(&Engine, &mut Calls, &[u8], &mut Writer) -> Status) -> i32 {
+fn enter(bytes: i32, body: impl FnOnce(&Engine, &mut Calls, &mut Vec<u8>, &mut Writer) -> Status) -> i32 {
     STATE.with_borrow_mut(|state| {
         let Some(engine) = &state.engine else {
             return Status::Failed as i32;
         };
         let mut writer = Writer::new(std::mem::take(&mut state.answer));
-        let input = state.input.get(..bytes as u32 as usize).unwrap_or_default();
-        let status = body(engine, &mut state.calls, input, &mut writer);
+        state.input.truncate(bytes as u32 as usize);
+        let status = body(engine, &mut state.calls, &mut state.input, &mut writer);
         state.answer = writer.finish();
-        if state.input.capacity() > BUFFER_BYTES {
-            state.input = Vec::with_capacity(BUFFER_BYTES);
-        }
+        give_back(&mut state.input);
         status as i32
     })
 }

@@ -1,18 +1,28 @@
-//! How QuickJS lays out objects, which its C interface does not tell, and objects made by that.
+//! How QuickJS lays out objects and texts, which its C interface does not tell, and such as are made by that.
 //!
 //! The names of an object's properties are a shape, which objects share that got the same ones in the same order. Given
 //! properties one by one, an object goes through a shape for each of them, and mostly every one is made anew: that takes
-//! ten times as long as all the rest. Here an object is given the shape of another one, and all values at once.
+//! ten times as long as all the rest. Here an object is made as a copy of another one, with its shape and with all values at
+//! once, and a text without looking once more at what it consists of.
 //!
-//! [`check`] is executed when the snapshot is made: with a QuickJS that lays out objects otherwise, there is none.
+//! [`check`] is executed when the snapshot is made: with a QuickJS that lays them out otherwise, there is none.
 
 use rquickjs::qjs;
 
 /// Where fields are, in bytes, in structures of `quickjs.c`.
 mod offset {
-    /// Of `JSMallocBlockHeader`, which is before what it counts the references to: `ref_count`.
+    /// Of `JSMallocBlockHeader`, which is before what it counts the references to: `ref_count`, and before that a byte with
+    /// `gc_obj_type`, which says what it is.
     pub const REFERENCES: usize = 4;
-    /// Of `JSObject`: `shape`, and `prop`, the list of its values.
+    pub const TYPE: usize = 5;
+    /// Of `JSObject`: its places in the ring of all objects.
+    pub const BEFORE: usize = 0;
+    pub const AFTER: usize = 4;
+    /// Flags and `class_id`; `first_weak_ref`; what belongs to the class, of which plain objects have nothing.
+    pub const FLAGS: usize = 8;
+    pub const WEAK: usize = 20;
+    pub const OF_CLASS: usize = 24;
+    /// `shape`, and `prop`, the list of its values.
     pub const SHAPE: usize = 12;
     pub const VALUES: usize = 16;
     /// Of `JSShape`: `is_hashed`, a byte, without which it can't be shared.
@@ -24,7 +34,19 @@ mod offset {
     pub const ROOM: usize = 20;
     pub const COUNT: usize = 24;
     pub const DELETED: usize = 28;
+    /// Of `JSString`: its length with [`super::WIDE`]; a word with its `kind`; after zeros the text and a zero.
+    pub const LENGTH: usize = 0;
+    pub const STRING_KIND: usize = 4;
+    pub const TEXT: usize = 16;
 }
+
+/// Of a `JSObject`.
+const OBJECT_BYTES: usize = 40;
+/// The bits of its flags and class.
+const FLAGS: u32 = 0xffff_01ff;
+/// The bit of a text that has two bytes for each unit, and the bits that say how it is kept: zeros if it is in one piece.
+const WIDE: u32 = 1 << 31;
+const STRING_KIND: u32 = 3 << 28;
 
 /// A structure of QuickJS.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +79,25 @@ impl Structure {
         ))
     }
 
+    /// Lets a word of it point to another structure.
+    ///
+    /// # Safety
+    /// As [`Structure::word`].
+    unsafe fn point(self, offset: usize, to: Structure) {
+        // SAFETY: by the caller.
+        unsafe { self.word(offset).write(to.0.expose_provenance() as u32) }
+    }
+
+    /// Memory of QuickJS's, if there is any left.
+    ///
+    /// # Safety
+    /// The runtime is alive.
+    unsafe fn new(runtime: *mut qjs::JSRuntime, bytes: usize) -> Option<Structure> {
+        // SAFETY: by the caller. No structure has 4 GiB.
+        let block: *mut u8 = unsafe { qjs::js_malloc_rt(runtime, bytes as u32) }.cast();
+        (!block.is_null()).then_some(Structure(block))
+    }
+
     /// Whether a shape can be shared.
     ///
     /// # Safety
@@ -76,7 +117,7 @@ impl Structure {
     }
 }
 
-/// Whether an object has so many properties, and others can be [`make_like`] it.
+/// Whether an object has so many properties, and others can be made like it ([`new_like`]).
 ///
 /// # Safety
 /// It is an object, and alive.
@@ -98,8 +139,8 @@ pub unsafe fn shape_of(object: qjs::JSValue) -> usize {
     unsafe { Structure::of(object).word(offset::SHAPE).read() as usize }
 }
 
-/// The names of an object's properties in their order, which the object goes on owning, if others can be [`make_like`] it and
-/// all properties are as those that are written in code, so that their values are in the list.
+/// The names of an object's properties in their order, which the object goes on owning, if others can be made like it and all
+/// properties are as those that are written in code, so that their values are in the list.
 ///
 /// # Safety
 /// It is an object, and alive. It must not be changed while the names are looked at.
@@ -132,49 +173,143 @@ pub unsafe fn value_at(object: qjs::JSValue, place: usize) -> qjs::JSValue {
     }
 }
 
-/// Gives an object that has just been made the properties of another one and what it inherits, with these values, which it
-/// takes. Does nothing and says so if there is no memory.
+/// Owns a text once more, which somebody else keeps alive.
 ///
 /// # Safety
-/// Both are plain objects of this context, and alive. The first one has no properties, the other one as many as there are
-/// values, as [`has_properties`] says. The values are owned.
-pub unsafe fn make_like(
-    context: *mut qjs::JSContext,
-    object: qjs::JSValue,
-    like: qjs::JSValue,
-    values: &[qjs::JSValue],
-) -> bool {
-    let (object, like) = (Structure::of(object), Structure::of(like));
-    // SAFETY: by the caller. The list is the object's own, and gets as much room as the shape says, which is at least for as
-    // many values as there are properties. References to both shapes are counted.
-    unsafe {
-        let (empty, shape) = (object.follow(offset::SHAPE), like.follow(offset::SHAPE));
-        // The last one would have to be freed. There are others: the realm keeps an empty object.
-        if empty.references().read() < 2 {
-            return false;
-        }
-        let runtime = qjs::JS_GetRuntime(context);
-        let bytes = shape.word(offset::ROOM).read() * size_of::<qjs::JSValue>() as u32;
-        let list = qjs::js_realloc_rt(runtime, object.follow(offset::VALUES).0.cast(), bytes);
-        if list.is_null() {
-            return false;
-        }
-        std::ptr::copy_nonoverlapping(values.as_ptr(), list.cast(), values.len());
-        object.word(offset::VALUES).write(list.expose_provenance() as u32);
-        object
-            .word(offset::SHAPE)
-            .write(shape.0.expose_provenance() as u32);
-        *shape.references() += 1;
-        *empty.references() -= 1;
-    }
-    true
+/// It is a text, and alive.
+#[inline]
+pub unsafe fn again(text: qjs::JSValue) -> qjs::JSValue {
+    // SAFETY: by the caller.
+    unsafe { *Structure::of(text).references() += 1 };
+    text
 }
 
-/// Panics unless objects are laid out as is said here.
+/// An object with the properties of another one and what it inherits, and with these values, which it takes; none, and nothing is
+/// taken, if there is no memory. Otherwise it is as `fresh`, which may be that other one.
+///
+/// # Safety
+/// Both are plain objects of this context and alive. `like` has as many properties as there are values, as [`has_properties`] says.
+/// `fresh` was made by QuickJS and had nothing but properties added since. The values are owned.
+pub unsafe fn new_like(
+    context: *mut qjs::JSContext,
+    (fresh, like): (qjs::JSValue, qjs::JSValue),
+    values: &[qjs::JSValue],
+) -> Option<qjs::JSValue> {
+    let (fresh, like) = (Structure::of(fresh), Structure::of(like));
+    // SAFETY: by the caller. The list has room for as many values as the shape says, which are at least as many as there are
+    // properties. References to the shape are counted, and the object is in the ring of all before anybody looks at it.
+    unsafe {
+        let runtime = qjs::JS_GetRuntime(context);
+        let shape = like.follow(offset::SHAPE);
+        let room = shape.word(offset::ROOM).read() as usize;
+        let object = Structure::new(runtime, OBJECT_BYTES)?;
+        let Some(list) = Structure::new(runtime, room * size_of::<qjs::JSValue>()) else {
+            qjs::js_free_rt(runtime, object.0.cast());
+            return None;
+        };
+        std::ptr::copy_nonoverlapping(values.as_ptr(), list.0.cast(), values.len());
+        let fields: *const [u64; OBJECT_BYTES / 8] = fresh.0.cast();
+        object.0.cast::<[u64; OBJECT_BYTES / 8]>().write(fields.read());
+        object.point(offset::SHAPE, shape);
+        *shape.references() += 1;
+        object.point(offset::VALUES, list);
+        object.0.sub(offset::TYPE).write(fresh.0.sub(offset::TYPE).read());
+        object.references().write(1);
+        // What was after the fresh one is now after this one.
+        object.point(offset::BEFORE, fresh);
+        fresh.follow(offset::AFTER).point(offset::BEFORE, object);
+        fresh.point(offset::AFTER, object);
+        Some(qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, object.0.cast()))
+    }
+}
+
+/// What a text consists of, in Latin-1, if that is how it is kept, and in one piece.
+///
+/// # Safety
+/// It is a text, and alive as long as this is looked at.
+pub unsafe fn latin1_of<'a>(text: qjs::JSValue) -> Option<&'a [u8]> {
+    let string = Structure::of(text);
+    // SAFETY: by the caller. Such a text has as many bytes behind its fields as it says.
+    unsafe {
+        let [length, kind] = [offset::LENGTH, offset::STRING_KIND].map(|at| string.word(at).read());
+        let is_plain = length & WIDE == 0 && kind & STRING_KIND == 0;
+        let first = string.0.add(offset::TEXT).cast_const();
+        is_plain.then(|| std::slice::from_raw_parts(first, length as usize))
+    }
+}
+
+/// A text; none if there is no memory.
+///
+/// # Safety
+/// The context is alive, and the text is ASCII and not empty.
+pub unsafe fn new_ascii(context: *mut qjs::JSContext, text: &[u8]) -> Option<qjs::JSValue> {
+    // SAFETY: by the caller. There is room for what is before the text, for it, and for the zero behind it.
+    unsafe {
+        let string = Structure::new(qjs::JS_GetRuntime(context), offset::TEXT + text.len() + 1)?;
+        let fields = [text.len() as u32, 0, 0, 0];
+        string.0.cast::<[u32; 4]>().write(fields);
+        let first = string.0.add(offset::TEXT);
+        std::ptr::copy_nonoverlapping(text.as_ptr(), first, text.len());
+        first.add(text.len()).write(0);
+        string.references().write(1);
+        Some(qjs::JS_MKPTR(qjs::JS_TAG_STRING, string.0.cast()))
+    }
+}
+
+/// Panics unless objects and texts are laid out as is said here.
 ///
 /// # Safety
 /// The context is alive.
 pub unsafe fn check(context: *mut qjs::JSContext) {
+    // SAFETY: by the caller.
+    unsafe {
+        check_texts(context);
+        check_objects(context);
+    }
+}
+
+/// # Safety
+/// The context is alive.
+unsafe fn check_texts(context: *mut qjs::JSContext) {
+    for text in ["a", "seven b", "a text of some length, longer than a block"] {
+        // SAFETY: what is made is owned until it is freed, and is read as far as it goes.
+        unsafe {
+            let theirs = qjs::JS_NewStringLen(context, text.as_ptr().cast(), text.len() as u32);
+            let ours = new_ascii(context, text.as_bytes()).unwrap_or(qjs::JS_UNDEFINED);
+            assert!(qjs::JS_VALUE_GET_TAG(ours) == qjs::JS_VALUE_GET_TAG(theirs));
+            // The last word before the text is not set by them.
+            let fields = |value| Structure::of(value).0.cast::<[u32; 3]>().read();
+            assert!(fields(ours) == fields(theirs));
+            let bytes = |value| {
+                let first = Structure::of(value).0.add(offset::TEXT);
+                std::slice::from_raw_parts(first.cast_const(), text.len() + 1)
+            };
+            assert!(bytes(ours) == bytes(theirs));
+            assert!(latin1_of(theirs) == Some(text.as_bytes()));
+            assert!(qjs::JS_IsStrictEqual(context, ours, theirs));
+            let references = Structure::of(ours).references();
+            assert!(references.read() == 1 && again(ours) == ours && references.read() == 2);
+            for value in [ours, ours, theirs] {
+                qjs::JS_FreeValue(context, value);
+            }
+        }
+    }
+    // One with two bytes for each unit, and a part of a long one.
+    for source in [c"'\u{105}'", c"'a'.repeat(5000).slice(1, 4000)"] {
+        // SAFETY: the source ends with a zero, and the length is that before it.
+        unsafe {
+            let length = source.count_bytes() as u32;
+            let flags = qjs::JS_EVAL_TYPE_GLOBAL as i32;
+            let text = qjs::JS_Eval(context, source.as_ptr(), length, c"layout".as_ptr(), flags);
+            assert!(qjs::JS_VALUE_GET_TAG(text) == qjs::JS_TAG_STRING && latin1_of(text).is_none());
+            qjs::JS_FreeValue(context, text);
+        }
+    }
+}
+
+/// # Safety
+/// The context is alive.
+unsafe fn check_objects(context: *mut qjs::JSContext) {
     // SAFETY: what is made is owned until it is freed, and names are C strings. A layout that is not the expected one is
     // found where the memory is only read.
     unsafe {
@@ -206,6 +341,23 @@ pub unsafe fn check(context: *mut qjs::JSContext) {
         qjs::JS_DupValue(context, first);
         assert!(references(first) == 2);
         qjs::JS_FreeValue(context, first);
+        // Two that were made alike differ in nothing but their places in the ring, where their values are, and what is never set.
+        let fields = |object| {
+            let word = |at: usize| Structure::of(object).word(at).read();
+            [
+                word(offset::FLAGS) & FLAGS,
+                word(offset::SHAPE),
+                word(offset::WEAK),
+                word(offset::OF_CLASS),
+            ]
+        };
+        assert!(fields(first) == fields(second) && fields(first)[2..] == [0, 0]);
+        let bytes = qjs::js_malloc_usable_size_rt(qjs::JS_GetRuntime(context), Structure::of(first).0.cast());
+        assert!(bytes as usize == OBJECT_BYTES);
+        for object in [first, second].map(Structure::of) {
+            assert!(object.follow(offset::AFTER).follow(offset::BEFORE) == object);
+            assert!(object.follow(offset::BEFORE).follow(offset::AFTER) == object);
+        }
         qjs::JS_DeleteProperty(context, second, atoms[3], 0);
         for atom in atoms {
             qjs::JS_FreeAtom(context, atom);
@@ -213,19 +365,22 @@ pub unsafe fn check(context: *mut qjs::JSContext) {
         let changed = shape(second);
         assert!(changed.word(offset::COUNT).read() == 4 && changed.word(offset::DELETED).read() == 1);
         assert!(!changed.is_sharable() && !has_properties(second, 4));
-        let others = shape(empty).references().read();
-        assert!(make_like(context, empty, first, &expected));
-        assert!(shape(anchor).references().read() == others - 1);
-        assert!(shape(empty) == shape(first) && shape(first).references().read() == 2);
+        let made = new_like(context, (empty, first), &expected).unwrap_or(qjs::JS_UNDEFINED);
+        assert!(qjs::JS_VALUE_GET_TAG(made) == qjs::JS_VALUE_GET_TAG(first));
+        assert!(
+            shape(empty) == shape(anchor)
+                && shape(made) == shape(first)
+                && shape(first).references().read() == 2
+        );
         for (number, name) in names.iter().enumerate() {
-            let found = qjs::JS_GetPropertyStr(context, empty, name.as_ptr());
+            let found = qjs::JS_GetPropertyStr(context, made, name.as_ptr());
             assert!(found == value(number));
         }
         // A property that can't be changed.
-        qjs::JS_DefinePropertyValueStr(context, empty, c"five".as_ptr(), value(5), 0);
-        assert!(has_properties(empty, 5) && plain_names(empty).is_none());
+        qjs::JS_DefinePropertyValueStr(context, made, c"five".as_ptr(), value(5), 0);
+        assert!(has_properties(made, 5) && plain_names(made).is_none());
         assert!(has_properties(first, 4) && plain_names(first).is_some());
-        for object in [first, second, empty, anchor] {
+        for object in [first, second, made, empty, anchor] {
             qjs::JS_FreeValue(context, object);
         }
     }

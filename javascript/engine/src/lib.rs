@@ -18,3 +18,6 @@ mod natives;
 mod random;
 mod realm;
 mod times;
+
+// Only what the linker finds in it.
+use heddle_memory as _;

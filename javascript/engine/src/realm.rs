@@ -44,9 +44,6 @@ pub struct Realm {
     /// What values that refer to files inherit, and what stores those that code has made: in the realm of modules.
     pub file: Persistent<Value<'static>>,
     pub store_files: Persistent<Value<'static>>,
-    /// Keeps the shape of objects without properties, which [`layout::make_like`] takes from new ones.
-    #[expect(dead_code, reason = "it only has to be there")]
-    empty: Persistent<Object<'static>>,
 }
 
 /// Everything that is ready before the first call.
@@ -111,7 +108,6 @@ fn realm(runtime: &Runtime, preludes: &[&[(&str, &str)]]) -> Result<Realm> {
         // SAFETY: the context is alive.
         unsafe { layout::check(ctx.as_raw().as_ptr()) };
         Ok(Realm {
-            empty: Persistent::save(&ctx, Object::new(ctx.clone())?),
             context: context.clone(),
             log: kept(log),
             time: kept(time),

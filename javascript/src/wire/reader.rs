@@ -109,12 +109,12 @@ impl<'a> Reader<'a> {
     }
 
     /// As [`Reader::token`], but whether texts are UTF-8 is left to the caller.
-    #[inline]
+    #[inline(always)]
     pub fn unchecked(&mut self) -> Result<Token<'a, &'a [u8]>, Broken> {
         self.read(Some)
     }
 
-    #[inline]
+    #[inline(always)]
     fn read<T>(&mut self, utf8: impl FnOnce(&'a [u8]) -> Option<T>) -> Result<Token<'a, T>, Broken> {
         Ok(match self.byte()? {
             tag::UNDEFINED => Token::Undefined,

@@ -182,7 +182,6 @@ fn pool(config: &SandboxConfig) -> PoolingAllocationConfig {
     pool.max_tables_per_module(1);
     pool.max_unused_warm_slots(100);
     pool.table_keep_resident(16 << 10);
-    pool.async_stack_keep_resident(64 << 10);
     if PoolingAllocationConfig::is_pagemap_scan_available() {
         pool.pagemap_scan(Enabled::Yes);
         // The JavaScript engine begins with 2.2 MiB, and what code makes comes behind that.

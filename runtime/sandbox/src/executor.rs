@@ -1,15 +1,18 @@
 //! Schedules the polling of runs: at first in the caller's own task, a millisecond at a time, then on low-priority
 //! threads after some milliseconds of computation, so that short runs never wait behind long ones. One that was
 //! interrupted in the midst of computing stays with the caller only while no other run of the same owner does, so that
-//! nobody's many runs of some milliseconds each hold up others' short ones.
+//! nobody's many runs of some milliseconds each hold up others' short ones. And while an owner has runs on those threads, further
+//! ones of a program that computes for long begin there, so that many that begin at the same time hold up nobody either.
 //!
 //! Knows nothing about what a run does.
 
 use crate::clock::monotonic;
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -31,9 +34,17 @@ pub fn note_interruption() {
     IS_INTERRUPTED.set(true);
 }
 
-/// Who computes where the caller is after an interruption: one run of each owner at a time. Clones are the same.
+/// Where owners' runs compute. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(Arc<Mutex<BTreeSet<u128>>>);
+pub struct Turns(Arc<Mutex<Owners>>);
+
+#[derive(Debug, Default)]
+struct Owners {
+    /// Of whom a run computes where its caller is after an interruption: one of each at a time.
+    with_a_turn: BTreeSet<u128>,
+    /// How many of their runs go on elsewhere.
+    elsewhere: BTreeMap<u128, usize>,
+}
 
 /// An owner's turn, given back when dropped.
 struct Turn {
@@ -44,21 +55,76 @@ struct Turn {
 impl Turns {
     /// `None`: another of the owner's runs has it.
     fn take(&self, owner: u128) -> Option<Turn> {
-        let is_free = self.owners().insert(owner);
+        let is_free = self.owners().with_a_turn.insert(owner);
         is_free.then(|| Turn {
             turns: self.clone(),
             owner,
         })
     }
 
-    fn owners(&self) -> MutexGuard<'_, BTreeSet<u128>> {
+    /// Counts a run that goes on elsewhere, for as long as what is given is there.
+    fn elsewhere(&self, owner: Option<u128>) -> Option<Elsewhere> {
+        let owner = owner?;
+        *self.owners().elsewhere.entry(owner).or_default() += 1;
+        Some(Elsewhere {
+            turns: self.clone(),
+            owner,
+        })
+    }
+
+    fn has_elsewhere(&self, owner: u128) -> bool {
+        self.owners().elsewhere.contains_key(&owner)
+    }
+
+    fn owners(&self) -> MutexGuard<'_, Owners> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.turns.owners().remove(&self.owner);
+        self.turns.owners().with_a_turn.remove(&self.owner);
+    }
+}
+
+/// A run that goes on elsewhere.
+struct Elsewhere {
+    turns: Turns,
+    owner: u128,
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut count) = self.turns.owners().elsewhere.entry(self.owner) {
+            if *count.get() > 1 {
+                *count.get_mut() -= 1;
+            } else {
+                count.remove();
+            }
+        }
+    }
+}
+
+/// Whether runs of a program compute for long, as the last one did.
+#[derive(Debug, Default)]
+pub struct Habit(AtomicBool);
+
+impl Habit {
+    fn is_long(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Notes one that was interrupted so often: once says nothing, since interruptions come at fixed times.
+    fn note(&self, interruptions: usize) {
+        let is_long = interruptions > 1;
+        // Most say the same, and all processors have it then.
+        if self.is_long() != is_long {
+            self.0.store(is_long, Ordering::Relaxed);
+        }
+    }
+
+    fn note_long(&self) {
+        self.note(usize::MAX);
     }
 }
 
@@ -67,6 +133,7 @@ pub struct Foreground<T> {
     job: Option<Job<T>>,
     budget: Duration,
     is_interrupted: bool,
+    interruptions: usize,
     /// Whose turns it takes; `None`: nobody's.
     owner: Option<(Turns, u128)>,
     turn: Option<Turn>,
@@ -86,6 +153,7 @@ impl<T> Foreground<T> {
             job: Some(job),
             budget,
             is_interrupted: false,
+            interruptions: 0,
             owner: None,
             turn: None,
         }
@@ -126,6 +194,7 @@ impl<T> Future for Foreground<T> {
             Poll::Ready(result) => Poll::Ready(Phase::Done(result)),
             Poll::Pending => {
                 self.is_interrupted = IS_INTERRUPTED.take();
+                self.interruptions += usize::from(self.is_interrupted);
                 self.budget = self.budget.saturating_sub(before.elapsed());
                 if !self.is_interrupted || self.budget.is_zero() {
                     self.turn = None;
@@ -171,11 +240,55 @@ fn named(name: &str, threads: usize) -> Builder {
     builder
 }
 
+/// Executes a job of an owner: where the caller is until it has used `budget`, and then on other threads, or there from the
+/// beginning. Dropping the future ends the job at its next yield.
+pub async fn perform<T: Send + 'static>(
+    job: Job<T>,
+    (budget, background): (Duration, &Handle),
+    (turns, owner): (&Turns, Option<u128>),
+    habit: &Habit,
+) -> Result<T, Panicked> {
+    let begins_elsewhere = habit.is_long() && owner.is_some_and(|owner| turns.has_elsewhere(owner));
+    let job = if begins_elsewhere {
+        job
+    } else {
+        let mut foreground = Foreground::new(job, budget).of(turns, owner);
+        let phase = (&mut foreground).await;
+        match phase {
+            Phase::Done(result) => {
+                habit.note(foreground.interruptions);
+                return result;
+            }
+            Phase::Long(job) => {
+                habit.note_long();
+                job
+            }
+        }
+    };
+    let _elsewhere = turns.elsewhere(owner);
+    let (result, interruptions) = counted_on(background, job).await;
+    if begins_elsewhere {
+        habit.note(interruptions);
+    }
+    result
+}
+
 /// Executes a job on other threads, or goes on with it there. Dropping the future ends the job at its next yield.
-pub async fn continue_on<T: Send + 'static>(background: &Handle, mut job: Job<T>) -> Result<T, Panicked> {
-    let task = background.spawn(std::future::poll_fn(move |cx| poll_caught(&mut job, cx)));
+pub async fn continue_on<T: Send + 'static>(background: &Handle, job: Job<T>) -> Result<T, Panicked> {
+    counted_on(background, job).await.0
+}
+
+/// The same; and how often it was interrupted there.
+async fn counted_on<T: Send + 'static>(background: &Handle, mut job: Job<T>) -> (Result<T, Panicked>, usize) {
+    let mut interruptions = 0;
+    let task = background.spawn(std::future::poll_fn(move |cx| {
+        IS_INTERRUPTED.set(false);
+        let polled = poll_caught(&mut job, cx);
+        interruptions += usize::from(IS_INTERRUPTED.take());
+        polled.map(|result| (result, interruptions))
+    }));
     let mut task = AbortOnDrop(task);
-    (&mut task.0).await.unwrap_or(Err(Panicked))
+    (&mut task.0).await.unwrap_or((Err(Panicked), 0))
 }
 
 struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
@@ -204,6 +317,7 @@ fn lower_priority() {}
 mod tests {
     use super::*;
     use std::task::Waker;
+    use std::thread::ThreadId;
 
     const BUDGET: Duration = Duration::from_secs(60);
 
@@ -241,7 +355,46 @@ mod tests {
         assert!(poll(&mut third).is_pending());
         assert!(poll(&mut third).is_pending());
         drop((third, of_another));
-        assert!(turns.owners().is_empty());
+        assert!(turns.owners().with_a_turn.is_empty());
+    }
+
+    /// On which thread a run begins that computes nothing.
+    async fn beginning(background: &Handle, by: (&Turns, u128), habit: &Habit) -> ThreadId {
+        let job: Job<ThreadId> = Box::pin(async { std::thread::current().id() });
+        let began = perform(job, (BUDGET, background), (by.0, Some(by.1)), habit).await;
+        began.ok().unwrap()
+    }
+
+    #[test]
+    fn what_computes_for_long_begins_elsewhere_while_others_of_its_owner_are_there() {
+        let threads = background(1).unwrap();
+        let (turns, long, other) = (Turns::default(), Habit::default(), Habit::default());
+        let here = Builder::new_current_thread().build().unwrap();
+        let own = std::thread::current().id();
+        here.block_on(async {
+            let threads = threads.handle();
+            // Goes on elsewhere after its first poll, and never ends.
+            let endless = || {
+                let job: Job<()> = Box::pin(std::future::pending());
+                let by = (&turns, Some(1));
+                let mut run = Box::pin(perform(job, (Duration::ZERO, threads), by, &long));
+                let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert!(polled.is_pending());
+                run
+            };
+            assert_eq!(beginning(threads, (&turns, 1), &long).await, own);
+            let first = endless();
+            assert_eq!(beginning(threads, (&turns, 1), &other).await, own);
+            assert_ne!(beginning(threads, (&turns, 1), &long).await, own);
+            // It has computed nothing this time.
+            assert_eq!(beginning(threads, (&turns, 1), &long).await, own);
+            let second = endless();
+            assert_eq!(beginning(threads, (&turns, 2), &long).await, own);
+            let third = endless();
+            drop((first, second, third));
+            assert!(turns.owners().elsewhere.is_empty());
+            assert_eq!(beginning(threads, (&turns, 1), &long).await, own);
+        });
     }
 
     #[test]

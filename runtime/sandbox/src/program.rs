@@ -3,6 +3,7 @@
 use crate::code::Code;
 use crate::component::Ready;
 use crate::digest::Digest256;
+use crate::executor::Habit;
 use heddle_contract::manifest::Manifest;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -87,4 +88,5 @@ pub struct Linked {
     pub(crate) imports: Vec<ModuleExport>,
     /// As the manifest lists them.
     pub(crate) components: Vec<Arc<Ready>>,
+    pub(crate) habit: Habit,
 }

@@ -5,7 +5,7 @@ use crate::component::{Components, Threads};
 use crate::config::SandboxConfig;
 use crate::digest::Digest256;
 use crate::engine::{Engines, Ticker};
-use crate::executor::{self, Foreground, Panicked, Phase, Turns};
+use crate::executor::{self, Habit, Job, Panicked, Turns};
 use crate::host;
 use crate::javascript::{self, JavaScript};
 use crate::memory_budget::MemoryBudget;
@@ -124,6 +124,7 @@ impl Sandboxes {
             manifest: program.manifest,
             imports: imports.ok_or_else(missing).map_err(failed(None))?,
             components,
+            habit: Habit::default(),
         })))
     }
 
@@ -135,20 +136,19 @@ impl Sandboxes {
         input: RunInput,
         hosts: Hosts,
     ) -> Result<Report, Panicked> {
+        let Some(background) = &self.background else {
+            return Err(Panicked);
+        };
         let held = (held, self.ticker.wake());
         let owner = input.owner;
-        let job = Box::pin(sandbox::execute(
+        let job: Job<Report> = Box::pin(sandbox::execute(
             held,
             self.sandbox.clone(),
             program.clone(),
             input,
             hosts,
         ));
-        let foreground = Foreground::new(job, self.foreground_time).of(&self.turns, owner);
-        match (foreground.await, &self.background) {
-            (Phase::Done(result), _) => result,
-            (Phase::Long(job), Some(background)) => executor::continue_on(background.handle(), job).await,
-            (Phase::Long(_), None) => Err(Panicked),
-        }
+        let threads = (self.foreground_time, background.handle());
+        executor::perform(job, threads, (&self.turns, owner), &program.habit).await
     }
 }

@@ -3,6 +3,8 @@
 //! in whatever comes now. So nothing new begins before all that is known was told to the run once more: an effect on another branch
 //! could bring back what only a later one of the known effects hides.
 
+use super::effect::Reveals;
+use super::prepared::Prepared;
 use crate::connections::Granted;
 use crate::egress::names_for;
 use crate::journal::Record;
@@ -39,9 +41,29 @@ impl Reopened {
         }
     }
 
-    /// Begins to open the connection of a request that is not sent again; one after the other, so that a run asks for no more at a
-    /// time than it would by an effect.
-    pub fn note(&mut self, io: &Handle, request: &str, connections: &Arc<Granted>) {
+    /// Has what is secret of an effect's request masked, if the effect is not done again, or is held back: in the former execution
+    /// that had begun, and hid its secrets in what other branches read of files, which is read again before it begins once more.
+    pub fn hide(&mut self, io: &Handle, prepared: &Prepared, is_known: bool) {
+        let Prepared::Work {
+            effect,
+            request,
+            handles,
+        } = prepared
+        else {
+            return;
+        };
+        let is_held_back = !is_known && self.catching_up.is_some();
+        if (is_known || is_held_back) && effect.reveals() == Reveals::ToHost {
+            self.note(io, request, &handles.connections);
+        }
+        if is_held_back && effect.may_reveal() {
+            handles.vault.note_revealed(request);
+        }
+    }
+
+    /// Begins to open the connection of a request that is not sent again, or not yet; one after the other, so that a run asks for no
+    /// more at a time than it would by an effect.
+    fn note(&mut self, io: &Handle, request: &str, connections: &Arc<Granted>) {
         if connections.is_empty() {
             return;
         }

@@ -3,10 +3,11 @@
 
 use super::effect::{AnyEffect, Reveals};
 use super::handles::Egress;
-use super::needs::Handles;
+use super::prepared::Prepared;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use super::reopened::Reopened;
 use super::requests::revealed;
+use crate::aside::SMALL_BYTES_MAX;
 use crate::egress::names_for;
 use crate::journal::{Entry, Record};
 use crate::replay::{Replay, Wanted};
@@ -29,9 +30,6 @@ pub const TRACE_TARGET: &str = "heddle::trace";
 
 /// Effects of one run that hold a request or an untaken result at the same time; others wait.
 const IN_FLIGHT_MAX: usize = 32;
-
-/// Larger requests and results are read, filled in and masked aside.
-const LARGE_BYTES: usize = 64 << 10;
 
 /// What the journal has of an effect that is done again, and has not failed.
 const AGAIN: &str = r#"{"again":true}"#;
@@ -191,17 +189,6 @@ enum Worked {
     Parked(Park),
 }
 
-/// An effect about to start: permitted work, or the reason why it is not.
-pub enum Prepared {
-    /// To be done.
-    Work {
-        effect: Arc<dyn AnyEffect>,
-        request: String,
-        handles: Box<Handles>,
-    },
-    Refused(EffectError),
-}
-
 impl RunEffects {
     pub fn new(io: Handle, record: Option<Record>) -> Self {
         let reopened = Reopened::of(record.as_ref());
@@ -319,16 +306,8 @@ impl RunEffects {
             only_waits,
             is_done_again,
         };
+        self.reopened.hide(&self.io, &prepared, known.is_some());
         if let Some((number, json)) = known {
-            if let Prepared::Work {
-                effect,
-                request,
-                handles,
-            } = &prepared
-                && effect.reveals() == Reveals::ToHost
-            {
-                self.reopened.note(&self.io, request, &handles.connections);
-            }
             let record = self.record.as_ref();
             let has_outcome = record.is_some_and(|record| record.has_later_outcome(&started.key));
             let known = Known::of(json, Some(prepared), span, has_outcome);
@@ -536,11 +515,14 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
     } else {
         in_flight.acquire_owned().await.ok()
     };
+    let owner = handles.connections.owner();
     let (reveals, revealing) = (effect.reveals(), vault.clone());
-    let reading = aside(request.len(), move || revealed(&request, reveals, &revealing));
+    let reading = aside((owner, request.len()), move || {
+        revealed(&request, reveals, &revealing)
+    });
     let result = match reading.await.flatten() {
         Ok(request) => {
-            let work = names_for(handles.connections.owner(), effect.start(request, &handles));
+            let work = names_for(owner, effect.start(request, &handles));
             drop(handles);
             work.await
         }
@@ -554,24 +536,23 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
             Err(error)
         }
     };
-    let bytes = result.as_ref().map_or(0, |value| weight(value, LARGE_BYTES));
-    let written = aside(bytes, move || to_json(masked(&*effect, result, &vault))).await;
+    let bytes = result.as_ref().map_or(0, |value| weight(value, SMALL_BYTES_MAX));
+    let written = aside((owner, bytes), move || to_json(masked(&*effect, result, &vault))).await;
     Worked::Done(Done {
         json: written.unwrap_or_else(|error| to_json(Err(error))),
         permit,
     })
 }
 
-/// Does what takes time by this many bytes: at once, or where it holds up no other effect.
+/// Does what takes time by this many bytes: at once, or where it holds up nobody else's effects.
 async fn aside<T: Send + 'static>(
-    bytes: usize,
+    (owner, bytes): (Option<u128>, usize),
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EffectError> {
-    if bytes <= LARGE_BYTES {
+    if bytes <= SMALL_BYTES_MAX {
         return Ok(work());
     }
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| interrupted())
+    crate::aside::aside(owner, work).await.ok_or_else(interrupted)
 }
 
 /// A result without the secrets that the run has used.

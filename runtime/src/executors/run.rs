@@ -50,7 +50,10 @@ pub async fn execute(remote: RemoteRun, begun: Begun, io: &Handle) -> Result<Out
     let stopped_by = conversation.stopped_by;
     match report {
         Ok(report) => {
-            let mut outcome = ending::outcome(report, &ending);
+            let mut outcome = match ending::outcome(report, &ending) {
+                Ok(outcome) => outcome,
+                Err(masking) => masking.await,
+            };
             if let (Some(error), Some(node)) = (&mut outcome.error, stopped_by)
                 && error.node_id.is_none()
             {

@@ -62,6 +62,24 @@ each_database! {
         assert_eq!((third.status, third.code()), (410, "GONE"));
     }
 
+    async fn what_is_large_comes_to_the_run_whole(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &asking(json!({}))).await;
+        let body = json!({"text": "x".repeat(150_000)});
+        let called = service.started(&ann, &id, &json!({"n": 7})).await;
+        let path = logged(&parked(&service, &ann, &id, &called).await, 0);
+        assert_eq!(service.post(&path).json(&body).send().await.status, 200);
+        let answered = service.started(&ann, &id, &json!({"n": 8})).await;
+        parked(&service, &ann, &id, &answered).await;
+        let answer = format!("/api/deployments/{id}/runs/{answered}/callback");
+        let given = service.post(&answer).bearer(&ann.token).json(&json!({"place": "ask", "body": body})).send().await;
+        assert_eq!(given.status, 200, "{given}");
+        for run in [called, answered] {
+            assert_eq!(service.ended(&ann, &id, &run).await["output"]["body"], body);
+        }
+    }
+
     async fn a_link_asks_and_its_button_decides(service: Service) {
         service.app.executions.start().await.unwrap();
         let ann = service.user("ann").await;

@@ -199,6 +199,21 @@ each_database! {
         assert_eq!(service.ended(&ann, &id, &second).await["output"], json!({"n": 2}));
         assert_eq!(crate::flow::journal::kept(&service).await, 0);
     }
+
+    async fn what_is_large_comes_to_a_run_that_has_parked(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &chain(&[
+            ("on", "OnCall", json!({})), ("wait", "Wait", json!({"durationMs": 100_000})), ("end", "Return", json!({})),
+        ])).await;
+        service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        let event = json!({"text": "x".repeat(150_000)});
+        let run = service.started(&ann, &id, &event).await;
+        parked(&service, &ann, &id, &run).await;
+        service.app.clock.advance(std::time::Duration::from_secs(200));
+        assert_eq!(service.ended(&ann, &id, &run).await["output"], event);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

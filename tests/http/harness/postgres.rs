@@ -14,11 +14,17 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    pub async fn create() -> TestDatabase {
+    /// An empty one, or a copy of another, to which nobody may be connected.
+    pub async fn create(template: Option<&TestDatabase>) -> TestDatabase {
         let server = tokio::task::spawn_blocking(server_url).await.unwrap();
         #[expect(clippy::disallowed_methods, reason = "each test has a database of its own")]
         let name = format!("heddle_{}", Uuid::now_v7().simple());
-        psql(&server, &format!("create database {name}")).await;
+        let copying = template.map(|template| format!(" template {}", template.name));
+        psql(
+            &server,
+            &format!("create database {name}{}", copying.unwrap_or_default()),
+        )
+        .await;
         TestDatabase {
             url: format!("{server}/{name}"),
             name,

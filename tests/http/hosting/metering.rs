@@ -4,10 +4,11 @@ use super::{BOTH, ask, hosted, limit};
 use crate::harness::{Database, Service, User, chain, doubling};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId, UserId};
+use heddle_model::server_role::ServerRole;
 use heddle_model::status::{RunStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::{self, AcceptedRow, ResultRow};
-use heddle_store::{Load, Store, StoreError, sql};
+use heddle_store::{Load, Store, StoreError, servers, sql};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -240,23 +241,19 @@ async fn test_runs_and_replays_are_metered_apart() {
     }
 }
 
-/// Counts a run of a tenant that has ended at once, in a transaction that ends when it may.
-async fn counted(
-    store: Store,
-    (tenant, load): (Tenant, Load),
-    until: (oneshot::Sender<()>, oneshot::Receiver<()>),
-) {
+/// A run of a tenant that has ended at once.
+fn ended(tenant: Tenant) -> AcceptedRow {
     let run = RunId::new();
     let mut end = ResultRow::running(run, "one".into(), 1);
     end.status = RunStatus::Success;
-    let row = AcceptedRow {
+    AcceptedRow {
         id: run,
         deployment_id: DeploymentId::new(),
         tenant,
         triggered_by: TriggeredBy::Webhook,
         node_id: None,
         event: None,
-        artifact: String::new(),
+        artifact: "".into(),
         version_number: 1,
         accepted_at: Timestamp::from_millis(0),
         parent: None,
@@ -264,12 +261,34 @@ async fn counted(
         key: None,
         awaited: false,
         end: Some(Box::new(end)),
-    };
+    }
+}
+
+/// A server whose lease does not end.
+const THERE: &str = "there";
+
+async fn register(store: &Store) {
+    let (now, never) = (Timestamp::from_millis(0), Timestamp::from_millis(1 << 50));
+    let registered: Result<(), StoreError> = store
+        .write(move |db| Box::pin(servers::register(db, THERE, ServerRole::All, now, never)))
+        .await;
+    registered.unwrap();
+}
+
+/// Counts a run of a tenant that has ended at once, in a transaction that ends when it may.
+async fn counted(
+    store: Store,
+    (tenant, load): (Tenant, Load),
+    until: (oneshot::Sender<()>, oneshot::Receiver<()>),
+) {
+    register(&store).await;
+    let row = ended(tenant);
     let (counted, may_end) = until;
     let stored: Result<(), StoreError> = store
         .write(move |db| {
             Box::pin(async move {
-                runs::accept(db, "one", "one", (load, vec![row])).await?;
+                let stored = runs::accept(db, THERE, THERE, (load, vec![row])).await?;
+                assert!(stored.is_some(), "the server is there");
                 let _ = counted.send(());
                 let _ = may_end.await;
                 Ok(())
@@ -297,4 +316,26 @@ async fn what_is_small_is_counted_while_what_is_large_is_stored() {
     counted_small.await.unwrap();
     goes_on.send(()).unwrap();
     large.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_accepts_that_is_none_any_more_is_neither_stored_nor_counted() {
+    let service = Service::start(Database::Postgres).await;
+    let (store, tenant) = (&service.app.store, Tenant::User(UserId::new()));
+    register(store).await;
+    let mut expected: i64 = 0;
+    // By one statement, and by several.
+    for rows in [1, 65] {
+        for (name, is_there) in [("gone", false), (THERE, true)] {
+            let group = (0..rows).map(|_| ended(tenant)).collect();
+            let stored = runs::accept_shared(store, name, (Load::LITTLE, group)).await;
+            assert_eq!(stored.unwrap(), is_there, "{rows} rows for {name}");
+            expected += if is_there { rows } else { 0 };
+            let found = sql("select (select count(*) from runs where owner = 'gone'),
+                 (select cast(coalesce(sum(runs), 0) as bigint) from usage_hours where tenant_id = ?)");
+            let mut reader = store.reader().await.unwrap();
+            let found: (i64, i64) = reader.db().one(found.bind(tenant.to_string())).await.unwrap();
+            assert_eq!(found, (0, expected), "{rows} rows for {name}");
+        }
+    }
 }

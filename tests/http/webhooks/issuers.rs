@@ -66,6 +66,7 @@ impl Issuer {
 
 /// One of its keys.
 struct Key {
+    /// Empty: neither the key nor its tokens have one.
     id: &'static str,
     pair: Ed25519KeyPair,
 }
@@ -78,11 +79,18 @@ impl Key {
 
     fn published(&self) -> Value {
         let x = URL_SAFE_NO_PAD.encode(self.pair.public_key());
-        json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "kid": self.id, "x": x})
+        self.named(json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "x": x}))
+    }
+
+    fn named(&self, mut object: Value) -> Value {
+        if !self.id.is_empty() {
+            object["kid"] = json!(self.id);
+        }
+        object
     }
 
     fn token(&self, claims: &Value) -> String {
-        let head = json!({"alg": "EdDSA", "kid": self.id});
+        let head = self.named(json!({"alg": "EdDSA"}));
         let signed = [&head, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
         let signed = signed.join(".");
         let signature = URL_SAFE_NO_PAD.encode(self.pair.sign(signed.as_bytes()));
@@ -171,4 +179,44 @@ async fn keys_are_read_where_the_issuer_publishes_them() {
     assert_eq!(send(&of_first).await, refused(6));
     assert_eq!(send(&of_second).await, accepted(6));
     assert_eq!(send(&of_first).await, unknown(6));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn new_keys_without_ids_are_found_by_what_they_have_signed() {
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+    })
+    .await;
+    let issuer = Issuer::start().await;
+    let jwt = json!({"algorithm": "EdDSA", "keysUrl": format!("{}/keys", issuer.address)});
+    let hook = Hook::deployed(&service, graph(json!({"scheme": "jwt", "jwt": jwt}), &[])).await;
+    let clock = &service.app.clock;
+    let claims = json!({"exp": clock.now().millis() / 1000 + 60 * 60});
+    let send = async |key: &Key| {
+        let token = key.token(&claims);
+        let sent = hook.post("{}").header("authorization", &token).send().await;
+        (sent.status, issuer.asked())
+    };
+    let rest = Duration::from_secs(31);
+    let [old, new] = [1, 2].map(|seed| Key::new("", seed));
+    // What it signs names a key, and the keys have no ids.
+    let named = Key::new("1", 2);
+
+    issuer.publishes(&[&old]);
+    assert_eq!(send(&old).await, (202, 1));
+    clock.advance(rest);
+    assert_eq!(send(&old).await, (202, 1), "what is known is not asked for");
+    issuer.publishes(&[&new]);
+    assert_eq!(send(&new).await, (202, 2), "no key that was known has signed it");
+    assert_eq!(send(&named).await, (202, 2));
+    assert_eq!(send(&old).await, (503, 2), "the issuer has its rest");
+    clock.advance(rest);
+    assert_eq!(send(&old).await, (401, 3));
+    assert_eq!(send(&new).await, (202, 3));
+    issuer.publishes(&[&old]);
+    assert_eq!(send(&named).await, (202, 3));
+    clock.advance(rest);
+    assert_eq!(send(&named).await, (202, 3));
+    assert_eq!(send(&old).await, (202, 4));
+    assert_eq!(send(&named).await, (503, 4));
 }

@@ -131,7 +131,7 @@ impl NewestVersions {
         write.await?;
         Ok(ActiveDeployment {
             version_number: row.version_number,
-            artifact: hash,
+            artifact: hash.into(),
             program,
             ..active.clone()
         })

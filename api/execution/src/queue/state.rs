@@ -2,16 +2,16 @@
 
 use super::limits::{Class, Limits, Share, without_reserve};
 use super::shares::fits;
-use heddle_model::ids::UserId;
+use heddle_model::ids::{IdMap, UserId};
 use heddle_model::tenant::Tenant;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Everything that changes. `E` is what waits.
 pub(super) struct State<E> {
-    pub lanes: HashMap<Share, Lane<E>>,
-    pub owners: HashMap<UserId, Owner>,
+    pub lanes: IdMap<Share, Lane<E>>,
+    pub owners: IdMap<UserId, Owner>,
     /// How many runs tenants may execute that have a limit of their own.
-    own_max: HashMap<Tenant, usize>,
+    own_max: IdMap<Tenant, usize>,
     /// Owners with something that waits and a free place in one of their lanes, in the order of their turns.
     turns: [VecDeque<UserId>; 2],
     /// Those whose turn has come while they had all the places that they may have.
@@ -58,9 +58,9 @@ pub(super) struct Owner {
 impl<E> Default for State<E> {
     fn default() -> Self {
         State {
-            lanes: HashMap::new(),
-            owners: HashMap::new(),
-            own_max: HashMap::new(),
+            lanes: IdMap::default(),
+            owners: IdMap::default(),
+            own_max: IdMap::default(),
             turns: Default::default(),
             barred: Default::default(),
             waiting: 0,
@@ -135,6 +135,11 @@ impl<E> State<E> {
             owner.has_turn[class as usize] = true;
             self.turns[class as usize].push_back(share.owner);
         }
+    }
+
+    /// Whether it is anybody's turn, so that something may start.
+    pub fn has_turns(&self) -> bool {
+        self.turns.iter().any(|turns| !turns.is_empty())
     }
 
     /// What starts next, which counts as executing from now on.
@@ -219,9 +224,11 @@ impl<E> State<E> {
         let background = usize::from(class == Class::Background);
         self.executing = self.executing.saturating_sub(1);
         self.executing_background = self.executing_background.saturating_sub(background);
+        let mut has_entries = false;
         if let Some(lane) = self.lanes.get_mut(&share) {
             lane.executing = lane.executing.saturating_sub(1);
             lane.executing_background = lane.executing_background.saturating_sub(background);
+            has_entries = lane.entries.iter().any(|entries| !entries.is_empty());
         }
         if let Some(owner) = self.owners.get_mut(&share.owner) {
             owner.executing = owner.executing.saturating_sub(1);
@@ -229,8 +236,11 @@ impl<E> State<E> {
         for (turns, barred) in self.turns.iter_mut().zip(&mut self.barred) {
             turns.extend(barred.drain(..));
         }
-        self.give_turn(share, Class::Awaited, limits);
-        self.give_turn(share, Class::Background, limits);
+        // As a rule nothing waits.
+        if has_entries {
+            self.give_turn(share, Class::Awaited, limits);
+            self.give_turn(share, Class::Background, limits);
+        }
         self.forget_if_idle(share);
     }
 

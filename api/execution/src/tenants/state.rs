@@ -103,6 +103,11 @@ impl TenantState {
         }
     }
 
+    /// Whether anything is limited that is counted here: without, whoever asks need not even know the time.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited.load(Ordering::Relaxed)
+    }
+
     /// Counts a run that is about to be accepted, unless that would be too much.
     pub fn admit(&self, by: TriggeredBy, now: Timestamp) -> Result<(), WorkspaceExceeded> {
         if !self.is_limited.load(Ordering::Relaxed) {

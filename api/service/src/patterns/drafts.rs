@@ -93,7 +93,7 @@ pub async fn put(
                     _ => {}
                 }
             }
-            let content = (&*new.graph.text, new.definitions.0.as_deref());
+            let content = (&new.graph.text, new.definitions.0.as_ref());
             drafts::put(db, &editor, id, &row, content).await?;
             let payer = Payer::User(editor.user());
             quota::check(db, &quotas, &[(payer, &[Quota::PatternBytes])]).await?;

@@ -6,7 +6,7 @@ use heddle_model::ids::{EndpointId, PatternId};
 use heddle_model::slot::Slot;
 use heddle_model::webhook::Webhook;
 use heddle_store::vault::Vault;
-use heddle_store::{Moment, ReadCache, Store, endpoints};
+use heddle_store::{Moment, ReadCache, Renewal, Store, endpoints};
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) struct Endpoints {
     store: Store,
     vault: Arc<Vault>,
     clock: Clock,
-    by_webhook_id: ReadCache<String, (Arc<Endpoint>, Timestamp)>,
+    by_webhook_id: ReadCache<String, (Arc<Endpoint>, Timestamp, Renewal)>,
 }
 
 impl Endpoints {
@@ -56,22 +56,22 @@ impl Endpoints {
         if !is_webhook_id(webhook_id) {
             return Ok(None);
         }
-        let now = self.clock.now();
         let (known, moment) = self.by_webhook_id.get(webhook_id);
-        if let Some((endpoint, read_at)) = known
-            && (!self.store.is_shared() || read_at.plus(SHARED_TTL) > now)
+        // Where nobody else changes endpoints, no clock is looked at.
+        let is_believed = |read_at: Timestamp, renewal: &Renewal| {
+            !self.store.is_shared() || renewal.is_believed(age_of(read_at, self.clock.now()), SHARED_TTL)
+        };
+        if let Some((endpoint, read_at, renewal)) = known
+            && is_believed(read_at, &renewal)
         {
             return Ok(Some(endpoint));
         }
         // Boxed: the future of each request would have to carry it.
-        Box::pin(self.read(webhook_id, (moment, now))).await
+        Box::pin(self.read(webhook_id, moment)).await
     }
 
-    async fn read(
-        &self,
-        webhook_id: &str,
-        (moment, now): (Moment, Timestamp),
-    ) -> Result<Option<Arc<Endpoint>>, ServiceError> {
+    async fn read(&self, webhook_id: &str, moment: Moment) -> Result<Option<Arc<Endpoint>>, ServiceError> {
+        let now = self.clock.now();
         let mut reader = self.store.reader().await?;
         let Some(row) = endpoints::for_ingestion(&mut reader.db(), webhook_id).await? else {
             return Ok(None);
@@ -85,8 +85,8 @@ impl Endpoints {
             is_present: row.is_present,
             is_suspended: row.is_suspended,
         });
-        self.by_webhook_id
-            .keep(moment, webhook_id.to_owned(), (endpoint.clone(), now), 0);
+        let kept = (endpoint.clone(), now, Renewal::default());
+        self.by_webhook_id.keep(moment, webhook_id.to_owned(), kept, 0);
         Ok(Some(endpoint))
     }
 
@@ -96,8 +96,14 @@ impl Endpoints {
 
     pub fn forget(&self, pattern: PatternId) {
         self.by_webhook_id
-            .forget_those(|(endpoint, _)| endpoint.slot.pattern == pattern);
+            .forget_those(|(endpoint, ..)| endpoint.slot.pattern == pattern);
     }
+}
+
+/// How long ago something was read; not at all, if the clock was set back.
+fn age_of(read_at: Timestamp, now: Timestamp) -> Duration {
+    let age_ms = now.millis().saturating_sub(read_at.millis());
+    Duration::from_millis(u64::try_from(age_ms).unwrap_or_default())
 }
 
 /// Whether it could be one of ours, which spares the database most guesses.

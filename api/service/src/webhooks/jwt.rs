@@ -5,7 +5,7 @@ use crate::auth::signing;
 use heddle_model::clock::Timestamp;
 use heddle_model::signature::{Jwt, Refusal, Scheme, after, header};
 use http::HeaderMap;
-use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -16,23 +16,56 @@ const LEEWAY_S: i64 = 60;
 /// Keys of a set that are tried.
 const KEYS_MAX: usize = 32;
 
-/// The id of the key that is said to have signed the token in a request, if it is a token as the webhook takes them.
-pub fn key_id(jwt: &Jwt, headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    token(jwt, headers).map(|(_, _, id)| id)
+/// A token as a webhook takes them, of which nothing is checked yet.
+pub(super) struct Token<'h> {
+    text: &'h str,
+    algorithm: Algorithm,
+    /// The id of the key that is said to have signed it.
+    id: Option<String>,
 }
 
-/// The token in a request, the algorithm by which it is signed, and the id of its key.
-fn token<'h>(jwt: &Jwt, headers: &'h HeaderMap) -> Result<(&'h str, Algorithm, Option<String>), Refusal> {
+impl Token<'_> {
+    /// Whether its sender and the webhook have a secret in common, and no key of an issuer's is needed.
+    pub(super) const fn is_shared(&self) -> bool {
+        is_shared(self.algorithm)
+    }
+
+    /// Whether a set has its key: one with the id that it names, or else one that has signed it, since nothing tells keys without ids
+    /// apart but the signature.
+    pub(super) fn has_key_in(&self, set: &JwkSet) -> bool {
+        let is_named = |key: &Jwk| self.id.is_some() && key.common.key_id == self.id;
+        set.keys.iter().any(is_named) || self.is_signed_by(set)
+    }
+
+    fn is_signed_by(&self, set: &JwkSet) -> bool {
+        signing::install();
+        let Some((message, signature)) = self.text.rsplit_once('.') else {
+            return false;
+        };
+        let signs = |key: DecodingKey| {
+            let verified = jsonwebtoken::crypto::verify(signature, message.as_bytes(), &key, self.algorithm);
+            verified.unwrap_or_default()
+        };
+        fitting(&set.keys, self.id.as_deref()).any(signs)
+    }
+}
+
+/// The token in a request.
+pub(super) fn token<'h>(jwt: &Jwt, headers: &'h HeaderMap) -> Result<Token<'h>, Refusal> {
     let name = Scheme::Jwt.header();
-    let token = after(header(headers, name)?, "Bearer", name)?;
-    let head = jsonwebtoken::decode_header(token).map_err(|_| Refusal::Malformed(name.into()))?;
+    let text = after(header(headers, name)?, "Bearer", name)?;
+    let head = jsonwebtoken::decode_header(text).map_err(|_| Refusal::Malformed(name.into()))?;
     let algorithm: Algorithm = jwt
         .algorithm
         .parse()
         .map_err(|_| refused("its algorithm is unknown"))?;
     // The node's and not the token's: a public key is not secret, and could be taken for a shared one.
     match head.alg == algorithm {
-        true => Ok((token, algorithm, head.kid)),
+        true => Ok(Token {
+            text,
+            algorithm,
+            id: head.kid,
+        }),
         false => Err(refused(
             "it is signed by another algorithm than the webhook takes",
         )),
@@ -53,7 +86,7 @@ pub fn claims(
     now: Timestamp,
 ) -> Result<Box<RawValue>, Refusal> {
     signing::install();
-    let (token, algorithm, id) = token(jwt, headers)?;
+    let Token { text, algorithm, id } = token(jwt, headers)?;
     let mut validation = Validation::new(algorithm);
     // The service's own clock decides, below.
     validation.validate_exp = false;
@@ -70,7 +103,7 @@ pub fn claims(
     validation.set_required_spec_claims(&required);
     let mut failure = refused("none of the webhook's keys has its key id");
     for key in keys(jwt, (secret, published), algorithm, id.as_deref()) {
-        match jsonwebtoken::decode::<Map<String, Value>>(token, &key, &validation) {
+        match jsonwebtoken::decode::<Map<String, Value>>(text, &key, &validation) {
             Ok(decoded) => return in_time(&decoded.claims, now),
             Err(error) => failure = Refusal::Unacceptable(error.to_string().into()),
         }
@@ -94,12 +127,16 @@ fn keys(
     };
     let set = published.or(written.as_ref());
     let keys = set.map(|set| set.keys.as_slice()).unwrap_or_default();
+    fitting(keys, id).collect()
+}
+
+/// The keys of a set that are not said to be others than the one with this id.
+fn fitting(keys: &[Jwk], id: Option<&str>) -> impl Iterator<Item = DecodingKey> {
     let fits = keys
         .iter()
-        .filter(|key| id.is_none() || key.common.key_id.is_none() || key.common.key_id.as_deref() == id);
+        .filter(move |key| id.is_none() || key.common.key_id.is_none() || key.common.key_id.as_deref() == id);
     fits.take(KEYS_MAX)
         .filter_map(|key| DecodingKey::from_jwk(key).ok())
-        .collect()
 }
 
 const fn is_shared(algorithm: Algorithm) -> bool {

@@ -1,9 +1,9 @@
 //! Public keys as issuers of tokens publish them (RFC 7517), by address: read through the egress guard, kept for a while, and read again
-//! when a token names a key that is not among them. Senders decide when that happens, so an address is asked so often and no more.
+//! when the key of a token is not among them. Senders decide when that happens, so an address is asked so often and no more.
 
 mod places;
 
-use super::jwt;
+use super::jwt::{self, Token};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
@@ -77,15 +77,16 @@ struct Missing {
 }
 
 impl Published {
-    /// The set, if it was read after that and has the key.
-    fn set_since(&self, id: Option<&str>, oldest: Timestamp) -> Option<Arc<JwkSet>> {
-        let kept = locked(&self.kept);
-        let (read_at, set) = kept.set.as_ref()?;
-        let has_id = |id: &str| {
-            let mut ids = set.keys.iter().map(|key| key.common.key_id.as_deref());
-            ids.any(|known| known.is_none_or(|known| known == id))
-        };
-        (*read_at > oldest && id.is_none_or(has_id)).then(|| set.clone())
+    /// The set, if it was read after that.
+    fn set_since(&self, oldest: Timestamp) -> Option<(Timestamp, Arc<JwkSet>)> {
+        let known = locked(&self.kept).set.clone();
+        known.filter(|(read_at, _)| *read_at > oldest)
+    }
+
+    /// The same, if it has the key of a token. Looks for that while nothing is locked, as signatures take their time.
+    fn set_with_key(&self, token: &Token<'_>, oldest: Timestamp) -> Option<(Timestamp, Arc<JwkSet>)> {
+        let known = self.set_since(oldest);
+        known.filter(|(_, set)| token.has_key_in(set))
     }
 
     fn rests_at(&self, now: Timestamp) -> bool {
@@ -155,11 +156,12 @@ impl KeySets {
         let Some(address) = &jwt.keys_url else {
             return Ok(None);
         };
-        let Ok(id) = jwt::key_id(jwt, headers) else {
-            return Ok(None);
+        let token = match jwt::token(jwt, headers) {
+            Ok(token) if !token.is_shared() => token,
+            _ => return Ok(None),
         };
         // Whoever made the webhook chose the name that is looked up.
-        let found = names_for(Some(owner.as_u128()), self.get(owner, address, id.as_deref())).await;
+        let found = names_for(Some(owner.as_u128()), self.get(owner, address, &token)).await;
         found.map(Some).map_err(|Missing { problem, wait_s }| Unchecked {
             told: Code::Unavailable
                 .with("The sender's token can't be checked right now: send the request again later.")
@@ -168,17 +170,19 @@ impl KeySets {
         })
     }
 
-    async fn get(&self, owner: UserId, address: &str, id: Option<&str>) -> Result<Arc<JwkSet>, Missing> {
+    async fn get(&self, owner: UserId, address: &str, token: &Token<'_>) -> Result<Arc<JwkSet>, Missing> {
         let published = locked(&self.published).of(owner, address);
         let now = self.clock.now();
         let (fresh, stale) = (now.minus(FRESH), now.minus(STALE));
-        if let Some(set) = published.set_since(id, fresh) {
-            return Ok(set);
-        }
-        let _turn = match (published.turn.try_lock(), published.set_since(id, stale)) {
+        let known = published.set_with_key(token, stale);
+        let known = match known {
+            Some((read_at, set)) if read_at > fresh => return Ok(set),
+            known => known,
+        };
+        let _turn = match (published.turn.try_lock(), known) {
             (Ok(turn), _) => turn,
             // Somebody asks already, and what is known will do.
-            (Err(_), Some(set)) => return Ok(set),
+            (Err(_), Some((_, set))) => return Ok(set),
             (Err(_), None) => published.turn.lock().await,
         };
         if !published.rests_at(now) {
@@ -190,9 +194,9 @@ impl KeySets {
         }
         // Read while this one waited, or else with the key. A key that is in no set which may be too old is not refused: it may be new.
         let set = published
-            .set_since(None, now)
-            .or_else(|| published.set_since(id, stale));
-        set.ok_or_else(|| published.missing(now))
+            .set_since(now)
+            .or_else(|| published.set_with_key(token, stale));
+        set.map(|(_, set)| set).ok_or_else(|| published.missing(now))
     }
 
     async fn ask(&self, address: &str) -> Result<JwkSet, String> {

@@ -117,7 +117,7 @@ function table(rows) {
   return el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows));
 }
 
-const json = (value) => el("pre", {}, typeof value === "string" ? value : JSON.stringify(value, null, 2));
+const json = (value) => el("pre", { tabindex: "0" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
 function content(holder) {
   return Object.entries(holder.content || {}).map(([type, media]) => {
@@ -146,7 +146,16 @@ function curl(method, path, operation) {
 
 const needsToken = (operation) => (operation.security || []).some((way) => "bearer" in way);
 
+/** An operation. What it holds is drawn when it is first opened: two hundred of them at once keep a browser busy for seconds. */
 function draw(method, path, operation) {
+  const drawn = el("details", { class: "operation", id: operation.operationId },
+    el("summary", {}, el("span", { class: `method ${method}` }, method.toUpperCase()), el("code", {}, path),
+      el("span", { class: "what" }, operation.summary || "")));
+  drawn.addEventListener("toggle", () => drawn.append(inside(method, path, operation)), { once: true });
+  return drawn;
+}
+
+function inside(method, path, operation) {
   const parameters = (operation.parameters || []).map(resolve);
   const body = resolve(operation.requestBody);
   const groups = ["path", "query", "header"].map((place) => [place, parameters.filter((it) => it.in === place)]);
@@ -158,16 +167,13 @@ function draw(method, path, operation) {
         el("p", {}, el("code", {}, name), " ", resolve(header).description || "")),
       content(response));
   });
-  return el("details", { class: "operation", id: operation.operationId },
-    el("summary", {}, el("span", { class: `method ${method}` }, method.toUpperCase()), el("code", {}, path),
-      el("span", { class: "what" }, operation.summary || "")),
-    el("div", {}, prose(operation.description),
-      el("p", { class: "lock" }, needsToken(operation) ? "Needs a token." : "Needs no token."),
-      groups.filter(([, list]) => list.length).map(([place, list]) => [
-        el("h3", {}, { path: "Path", query: "Query", header: "Headers" }[place]),
-        table(list.map((it) => row(it.name, it.required, it.schema || {}, it.description)))]),
-      body.content ? [el("h3", {}, body.required ? "Body" : "Body, optional"), content(body)] : null,
-      el("h3", {}, "Answers"), answers, el("h3", {}, "Try it"), json(curl(method, path, operation))));
+  return el("div", {}, prose(operation.description),
+    el("p", { class: "lock" }, needsToken(operation) ? "Needs a token." : "Needs no token."),
+    groups.filter(([, list]) => list.length).map(([place, list]) => [
+      el("h3", {}, { path: "Path", query: "Query", header: "Headers" }[place]),
+      table(list.map((it) => row(it.name, it.required, it.schema || {}, it.description)))]),
+    body.content ? [el("h3", {}, body.required ? "Body" : "Body, optional"), content(body)] : null,
+    el("h3", {}, "Answers"), answers, el("h3", {}, "Try it"), json(curl(method, path, operation)));
 }
 
 function show() {

@@ -21,7 +21,7 @@ use heddle_model::ids::{FileId, RunId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::answer_headers;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -102,10 +102,26 @@ pub(super) fn challenge_of_slack(body: &[u8]) -> Option<String> {
     (asked.r#type == "url_verification").then_some(asked.challenge)
 }
 
+/// What [`end_of_run`] says of a run that has succeeded. The output is handed on as it is, however large and deep.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Completed<'a> {
+    status: &'static str,
+    run_id: RunId,
+    output: Option<&'a RawValue>,
+}
+
 fn without_response(run: RunId, ended: &Ended, with_details: bool) -> Response {
+    if ended.status == RunStatus::Success {
+        let completed = Completed {
+            status: "completed",
+            run_id: run,
+            output: ended.output.as_deref(),
+        };
+        return Json(completed).into_response();
+    }
     let told = end_of_run(run, ended, with_details);
     match &ended.error {
-        _ if ended.status == RunStatus::Success => Json(told).into_response(),
         Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, Json(told)).into_response(),
     }
@@ -250,5 +266,29 @@ pub(super) fn add_headers(headers: &mut HeaderMap, given: impl IntoIterator<Item
         {
             headers.insert(name, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::to_bytes;
+
+    #[tokio::test]
+    async fn an_output_is_handed_on_as_it_is() {
+        let run = RunId::new();
+        // Deeper than what would be read into memory.
+        let output = format!("{}1.10{}", "[".repeat(500), "]".repeat(500));
+        let ended = Ended {
+            status: RunStatus::Success,
+            output: Some(RawValue::from_string(output.clone()).unwrap()),
+            error: None,
+            response: None,
+        };
+        let response = without_response(run, &ended, false);
+        assert_eq!(response.status(), StatusCode::OK);
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let expected = format!(r#"{{"status":"completed","runId":"{run}","output":{output}}}"#);
+        assert_eq!(body, expected.as_bytes());
     }
 }

@@ -2,12 +2,10 @@
 //! end is in `replays`.
 
 use super::packed::{pack, unpack};
-use super::{elements, json};
 use crate::notices::{self, Notice};
-use crate::{Db, StoreError, sql};
+use crate::{Arg, Db, StoreError, sql, with_rows};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::RunId;
-use serde::{Serialize, Serializer};
 use sqlx::FromRow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,26 +42,35 @@ impl EntryRow {
     pub const fn bytes(&self) -> usize {
         self.key.len() + self.entry.len()
     }
-}
 
-impl Serialize for EntryRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.run, &self.key, self.number, &self.entry, &self.owner).serialize(serializer)
+    fn cells(&self) -> [Arg; 5] {
+        [
+            self.run.into(),
+            (&self.key).into(),
+            self.number.into(),
+            (&self.entry).into(),
+            (&*self.owner).into(),
+        ]
     }
 }
+
+/// What is before and after the rows of [`keep`].
+const KEEP: (&str, &str) = (
+    "insert into journal_entries (run_id, key, number, entry)
+     select v.column1, v.column2, v.column3, v.column4 from ",
+    " where exists (select 1 from runs x where x.id = v.column1 and x.owner = v.column5 and x.status = 'running')
+     on conflict (run_id, key) do update set number = excluded.number, entry = excluded.entry returning run_id",
+);
 
 /// Keeps entries, of which no two are of the same effect, as far as their runs are still their owner's; gives the runs
 /// whose entries are kept.
 pub async fn keep(db: &mut Db<'_>, rows: &[EntryRow]) -> Result<HashSet<RunId>, StoreError> {
-    let query = sql("insert into journal_entries (run_id, key, number, entry)
-         select r.value->>0, r.value->>1, cast(r.value->>2 as bigint), r.value->>3")
-    .push(elements(db))
-    .bind(json(rows)?)
-    .push(
-        " where exists (select 1 from runs x where x.id = r.value->>0 and x.owner = r.value->>4 and x.status = 'running')
-         on conflict (run_id, key) do update set number = excluded.number, entry = excluded.entry returning run_id",
-    );
-    let kept: Vec<(RunId,)> = db.all(query).await?;
+    let (before, after) = KEEP;
+    let statements = with_rows((before, before), rows.iter().map(EntryRow::cells), after);
+    if statements.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let kept: Vec<(RunId,)> = db.all_of(statements).await?;
     Ok(kept.into_iter().map(|(run,)| run).collect())
 }
 
@@ -140,14 +147,25 @@ pub async fn sweep(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
     .await
 }
 
+/// What comes for an effect of a run, as it is stored. To be made before the transaction: packing a megabyte takes milliseconds.
+#[derive(Clone, Debug)]
+pub struct Payload(String);
+
+impl Payload {
+    /// Of JSON.
+    pub fn new(json: String) -> Self {
+        Payload(pack(json))
+    }
+}
+
 /// Something comes for an effect of a run, which goes on if it is parked. `false`: it has come before.
-pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &str) -> Result<bool, StoreError> {
+pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &Payload) -> Result<bool, StoreError> {
     let inserted = db
         .execute(
             sql("insert into signals (run_id, key, payload) values (?, ?, ?) on conflict do nothing")
                 .bind(run)
                 .bind(key)
-                .bind(pack(payload.to_owned())),
+                .bind(&payload.0),
         )
         .await?;
     if inserted > 0 {

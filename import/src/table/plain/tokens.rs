@@ -40,6 +40,11 @@ pub(super) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
+/// A string without its quotes.
+pub(super) fn unquoted(text: &str) -> &str {
+    text.trim_matches(['\'', '"', '`'])
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'c> {
     Name(&'c str),
@@ -87,6 +92,12 @@ impl<'c> Tokens<'c> {
     pub fn is_name(&self, at: impl Into<Option<usize>>, names: &[&str]) -> bool {
         let token = at.into().and_then(|at| self.get(at));
         matches!(token, Some(Token::Name(name)) if names.contains(&name))
+    }
+
+    /// Whether it has these tokens, one behind the other.
+    pub fn has(&self, wanted: &Tokens<'_>) -> bool {
+        let mut runs = self.all.windows(wanted.all.len().max(1));
+        runs.any(|run| run == wanted.all)
     }
 
     /// Whether brackets fit together.

@@ -1,6 +1,6 @@
 //! Values of a message to values of the engine.
 
-use super::texts::{Texts, is_ascii};
+use super::texts::{Ends, Texts, is_ascii};
 use super::value::{Owned, too_deep};
 use crate::layout;
 use heddle_javascript::wire::{DEPTH_MAX, Key, Reader, TimeKind, Token};
@@ -135,6 +135,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
+    #[inline(always)]
     fn nested(&mut self, token: Token<'a, &'a [u8]>) -> Result<(), Stop> {
         if self.depth == DEPTH_MAX {
             return Err(Stop::TooDeep);
@@ -156,6 +157,7 @@ impl<'a> Decoder<'a, '_> {
     }
 
     /// An array or object that may come again.
+    #[inline(never)]
     fn shared(&mut self) -> Result<(), Stop> {
         let number = self.shared.len();
         self.shared.push(None);
@@ -167,6 +169,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
+    #[inline(never)]
     fn time(&mut self, kind: TimeKind, ms: f64, text: &'a str) -> Result<qjs::JSValue, Stop> {
         let Some(make) = &self.time else {
             // Its text alone, without the zone behind it.
@@ -178,19 +181,28 @@ impl<'a> Decoder<'a, '_> {
     }
 
     fn utf8(&mut self, text: &'a [u8]) -> Result<qjs::JSValue, Stop> {
-        if let Some(known) = self.texts.find(text) {
+        let ends = Ends::of(text);
+        if let Some(known) = self.texts.find(ends, text) {
             return Ok(known);
         }
-        if !is_ascii(text) && str::from_utf8(text).is_err() {
-            return Err(Stop::Broken);
-        }
-        // SAFETY: pointer and length belong to one text.
-        let value =
-            checked(unsafe { qjs::JS_NewStringLen(self.context, text.as_ptr().cast(), text.len() as u32) })?;
-        self.texts.keep(text, value);
+        let value = match is_ascii(text) && !text.is_empty() {
+            // SAFETY: it is ASCII, and not empty.
+            true => unsafe { layout::new_ascii(self.context, text) },
+            false if str::from_utf8(text).is_err() => return Err(Stop::Broken),
+            false => None,
+        };
+        let value = match value {
+            Some(value) => value,
+            // SAFETY: pointer and length belong to one text.
+            None => checked(unsafe {
+                qjs::JS_NewStringLen(self.context, text.as_ptr().cast(), text.len() as u32)
+            })?,
+        };
+        self.texts.keep(ends, text, value);
         Ok(value)
     }
 
+    #[inline(never)]
     fn utf16(&self, bytes: &[u8]) -> Result<qjs::JSValue, Stop> {
         let (pairs, _) = bytes.as_chunks::<2>();
         let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
@@ -198,6 +210,7 @@ impl<'a> Decoder<'a, '_> {
         checked(unsafe { qjs::JS_NewStringUTF16(self.context, units.as_ptr(), units.len() as u32) })
     }
 
+    #[inline(never)]
     fn array(&mut self, length: usize) -> Result<(), Stop> {
         let first = self.values.len();
         for _ in 0..length {
@@ -212,6 +225,7 @@ impl<'a> Decoder<'a, '_> {
     }
 
     /// An object with its keys, which are those of a kind if that has a number.
+    #[inline(never)]
     fn object(&mut self, kind: Option<usize>) -> Result<(), Stop> {
         // SAFETY: the context is alive.
         let object = Owned::checked(self.context, unsafe { qjs::JS_NewObject(self.context) })?;
@@ -242,6 +256,7 @@ impl<'a> Decoder<'a, '_> {
     }
 
     /// An object with the keys of a kind.
+    #[inline(never)]
     fn like(&mut self, number: usize) -> Result<(), Stop> {
         let kind = self.kinds.get(number).and_then(Option::as_ref);
         let count = kind.ok_or(Stop::Broken)?.keys.len();
@@ -249,24 +264,30 @@ impl<'a> Decoder<'a, '_> {
         for _ in 0..count {
             self.value()?;
         }
-        // SAFETY: the context is alive.
-        let object = Owned::checked(self.context, unsafe { qjs::JS_NewObject(self.context) })?;
         let Some(Some(kind)) = self.kinds.get(number) else {
             return Err(Stop::Broken);
         };
         let values = self.values.get_mut(first..).unwrap_or_default();
         let mark = kind.mark.and_then(|mark| values.get(mark));
         let is_file = mark.is_some_and(|value| is_string(*value));
-        // SAFETY: both are alive; the values are owned, and as many as the first one has properties.
-        let is_done = kind
-            .first
-            .as_ref()
-            .is_some_and(|like| unsafe { layout::make_like(self.context, object.raw, like.raw, values) });
-        if !is_done {
-            for (key, value) in kind.keys.iter().zip(values.iter_mut()) {
-                define(&object, *key, std::mem::replace(value, qjs::JS_UNDEFINED))?;
+        let made = kind.first.as_ref().and_then(|first| {
+            // SAFETY: the first one is fresh and alive; the values are owned, and as many as it has properties.
+            unsafe { layout::new_like(self.context, (first.raw, first.raw), values) }
+        });
+        let object = match made {
+            Some(raw) => Owned {
+                context: self.context,
+                raw,
+            },
+            None => {
+                // SAFETY: the context is alive.
+                let object = Owned::checked(self.context, unsafe { qjs::JS_NewObject(self.context) })?;
+                for (key, value) in kind.keys.iter().zip(values.iter_mut()) {
+                    define(&object, *key, std::mem::replace(value, qjs::JS_UNDEFINED))?;
+                }
+                object
             }
-        }
+        };
         self.values.truncate(first);
         if is_file {
             self.make_file(&object)?;

@@ -1,5 +1,6 @@
 //! Values of the engine to a message.
 
+use super::texts::is_ascii;
 use super::value::{Classes, Owned, too_deep};
 use crate::layout;
 use heddle_javascript::protocol::ANSWER_BYTES_MAX;
@@ -313,10 +314,14 @@ impl Encoder<'_, '_> {
             if !layout::plain_names(object)?.eq(listed) || self.leaves_out(object, properties) {
                 return None;
             }
-            let example = Owned::checked(self.context, qjs::JS_NewObject(self.context));
-            let example = example.inspect_err(|_| drop(self.ctx.catch())).ok()?;
+            let fresh = Owned::checked(self.context, qjs::JS_NewObject(self.context));
+            let fresh = fresh.inspect_err(|_| drop(self.ctx.catch())).ok()?;
             let values = vec![qjs::JS_UNDEFINED; properties];
-            layout::make_like(self.context, example.raw, object, &values).then_some(example)
+            let example = layout::new_like(self.context, (fresh.raw, object), &values)?;
+            Some(Owned {
+                context: self.context,
+                raw: example,
+            })
         }
     }
 
@@ -355,6 +360,16 @@ impl Encoder<'_, '_> {
 
     /// Hands the text of a string to `write`.
     fn text(&mut self, value: qjs::JSValue, write: impl FnOnce(&mut Writer, Text<'_>)) -> Result<()> {
+        // SAFETY: the text is alive, and nothing happens to it while it is written; ASCII is UTF-8.
+        unsafe {
+            if qjs::JS_VALUE_GET_TAG(value) == qjs::JS_TAG_STRING
+                && let Some(text) = layout::latin1_of(value)
+                && is_ascii(text)
+            {
+                write(self.writer, Text::Utf8(str::from_utf8_unchecked(text)));
+                return Ok(());
+            }
+        }
         let mut length = 0;
         // SAFETY: the texts are read with the lengths that came with them, and freed after that.
         unsafe {

@@ -1,5 +1,6 @@
 //! Texts that a message had lately. Many come again, such as states, units and countries: they are not made once more.
 
+use crate::layout;
 use rquickjs::qjs;
 
 /// Longer ones seldom come again.
@@ -9,10 +10,48 @@ const PLACES: usize = 128;
 /// Shorter messages have too few texts.
 const MESSAGE_BYTES_MIN: usize = 1 << 10;
 
+/// The outer bytes of a text, which are all of it up to sixteen, and a number made of them; zeros of one that is not remembered.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Ends {
+    first: u64,
+    last: u64,
+    hash: u64,
+}
+
+impl Ends {
+    #[inline(always)]
+    pub fn of(text: &[u8]) -> Self {
+        let byte = |at: usize| text.get(at).map_or(0, |byte| u64::from(*byte));
+        let half = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)));
+        let word = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let (first, last) = match text.len() {
+            8..=BYTES_MAX => (word(text.first_chunk()), word(text.last_chunk())),
+            4..8 => (half(text.first_chunk()) | half(text.last_chunk()) << 32, 0),
+            1..4 => {
+                let last = text.len() - 1;
+                (byte(0) | byte(text.len() / 2) << 8 | byte(last) << 16, 0)
+            }
+            _ => (0, 0),
+        };
+        let mixed = first ^ last.rotate_left(29) ^ text.len() as u64;
+        let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Ends { first, last, hash }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// The last one with this place that was not remembered.
+    seen: u64,
+    ends: Ends,
+    text: &'a [u8],
+    value: qjs::JSValue,
+}
+
 pub(super) struct Texts<'a> {
     context: *mut qjs::JSContext,
     /// Texts and their values, which are owned, by [`place`]; no places for a short message.
-    known: Vec<Option<(&'a [u8], qjs::JSValue)>>,
+    known: Vec<Known<'a>>,
 }
 
 impl<'a> Texts<'a> {
@@ -23,63 +62,71 @@ impl<'a> Texts<'a> {
         } else {
             PLACES
         };
+        let none = Known {
+            seen: 0,
+            ends: Ends::default(),
+            text: &[],
+            value: qjs::JS_UNDEFINED,
+        };
         Texts {
             context,
-            known: vec![None; places],
+            known: vec![none; places],
         }
     }
 
     /// The value of a text that came lately, which the caller owns.
-    pub fn find(&self, text: &[u8]) -> Option<qjs::JSValue> {
-        let (known, value) = (*self.known.get(place(text)?)?)?;
-        // SAFETY: duplicates the value, so that both own it.
-        is_same(known, text).then(|| unsafe { qjs::JS_DupValue(self.context, value) })
+    #[inline(always)]
+    pub fn find(&self, ends: Ends, text: &[u8]) -> Option<qjs::JSValue> {
+        let known = self.known.get(place(ends, text)?)?;
+        let is_same =
+            known.ends == ends && known.text.len() == text.len() && is_same_within(known.text, text);
+        // SAFETY: it is a text, of which there is an owner here.
+        is_same.then(|| unsafe { layout::again(known.value) })
     }
 
-    /// Remembers the value of a text, which the caller goes on owning.
-    pub fn keep(&mut self, text: &'a [u8], value: qjs::JSValue) {
-        let Some(known) = place(text).and_then(|place| self.known.get_mut(place)) else {
+    /// Remembers the value of a text that comes for the second time, which the caller goes on owning: what comes only once, such
+    /// as keys of rows, pushes nothing out.
+    #[inline(always)]
+    pub fn keep(&mut self, ends: Ends, text: &'a [u8], value: qjs::JSValue) {
+        let Some(known) = place(ends, text).and_then(|place| self.known.get_mut(place)) else {
             return;
         };
-        // SAFETY: duplicates the value, so that both own it.
-        let value = unsafe { qjs::JS_DupValue(self.context, value) };
-        if let Some((_, before)) = known.replace((text, value)) {
-            // SAFETY: it was owned.
-            unsafe { qjs::JS_FreeValue(self.context, before) }
+        if std::mem::replace(&mut known.seen, ends.hash) != ends.hash {
+            return;
+        }
+        // SAFETY: it is a text, and the caller's; the one before was owned, or is `undefined`.
+        unsafe {
+            let before = known.value;
+            let value = layout::again(value);
+            (known.ends, known.text, known.value) = (ends, text, value);
+            qjs::JS_FreeValue(self.context, before);
         }
     }
 }
 
 impl Drop for Texts<'_> {
     fn drop(&mut self) {
-        for (_, value) in self.known.iter().flatten() {
+        for known in &self.known {
             // SAFETY: each value is owned once.
-            unsafe { qjs::JS_FreeValue(self.context, *value) }
+            unsafe { qjs::JS_FreeValue(self.context, known.value) }
         }
     }
 }
 
-/// Where a text is remembered, by its length and its outer bytes; none that are empty or long.
-fn place(text: &[u8]) -> Option<usize> {
-    let outer = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        (Some(first), Some(last)) => u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(29),
-        _ => text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    let hash = (outer ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let place = (hash >> (u64::BITS - PLACES.trailing_zeros())) as usize;
+/// Where a text is remembered; none that are empty or long.
+#[inline(always)]
+fn place(ends: Ends, text: &[u8]) -> Option<usize> {
+    let place = (ends.hash >> (u64::BITS - PLACES.trailing_zeros())) as usize;
     (1..=BYTES_MAX).contains(&text.len()).then_some(place)
 }
 
-/// Whether two texts are the same, by words, the last of which overlaps the one before it: for these lengths that beats
-/// a call of `memcmp`.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    match (a.last_chunk::<8>(), b.last_chunk::<8>()) {
-        (Some(a_last), Some(b_last)) => a_last == b_last && a.as_chunks::<8>().0 == b.as_chunks::<8>().0,
-        _ => a.iter().zip(b).all(|(a, b)| a == b),
-    }
+/// Whether two texts of one length with the same ends are the same, by the words between these, which may overlap.
+#[inline(always)]
+fn is_same_within(a: &[u8], b: &[u8]) -> bool {
+    const WORD: usize = 8;
+    let word = |text: &[u8], at: usize| text.get(at..)?.first_chunk::<WORD>().copied();
+    let inner = |text: &[u8]| (word(text, WORD), word(text, text.len() - 2 * WORD));
+    a.len() <= 2 * WORD || inner(a) == inner(b)
 }
 
 /// As `<[u8]>::is_ascii`, which is made for longer texts.

@@ -6,12 +6,10 @@ use crate::node::{Context, Emission, NodeResult, Origins, Outcome};
 use heddle_contract::abi::code;
 use heddle_contract::plan::NONE;
 use heddle_values::keys::key_of;
-use heddle_values::{Array, Object, Value};
+use heddle_values::{Array, Object, Text, Value};
 use std::collections::BTreeMap;
 
 const MODES: &[&str] = &["first", "append", "combine", "zip", "join"];
-/// Levels at which fields are merged; what is deeper counts as a whole.
-const LEVELS_MAX: usize = 512;
 /// Elements that an object's fields can give a list, which name their places.
 const PLACES_MAX: usize = 1_000;
 
@@ -23,20 +21,17 @@ pub fn merge(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         Some(single) => Array::from(vec![single]),
         None => Array::default(),
     };
-    let levels = match boolean(parameters, "deep", false)? {
-        true => LEVELS_MAX,
-        false => 0,
-    };
+    let is_deep = boolean(parameters, "deep", false)?;
     let merged = match choice(parameters, "mode", MODES, "append")? {
         "first" => context.input(),
-        "combine" => combine(&values, levels)?,
+        "combine" => combine(&values, is_deep)?,
         "zip" => {
-            let zipped = zip(&values, levels)?;
+            let zipped = zip(&values, is_deep)?;
             let length = as_list(&zipped).len() as u32;
             context.pair_lists(0, values.iter().map(|_| (0..length).collect()).collect());
             zipped
         }
-        "join" => join(parameters, &values, levels, context)?,
+        "join" => join(parameters, &values, is_deep, context)?,
         _ => {
             context.pair_lists(0, appended(&values));
             append(values)
@@ -85,7 +80,7 @@ fn as_list(value: &Value) -> &[Value] {
 }
 
 /// One object of all fields, of which later ones win.
-fn combine(values: &[Value], levels: usize) -> Result<Value, Failure> {
+fn combine(values: &[Value], is_deep: bool) -> Result<Value, Failure> {
     let mut merged = Object::new();
     for (index, value) in values.iter().enumerate() {
         let Value::Object(object) = value else {
@@ -93,20 +88,20 @@ fn combine(values: &[Value], levels: usize) -> Result<Value, Failure> {
         };
         match index {
             0 => merged = object.clone(),
-            _ => add_fields(&mut merged, object, levels),
+            _ => add_fields(&mut merged, object, is_deep),
         }
     }
     Ok(Value::Object(merged))
 }
 
 /// The elements at each place, up to the end of the shortest list: objects as one object, else as a list.
-fn zip(values: &[Value], levels: usize) -> Result<Value, Failure> {
+fn zip(values: &[Value], is_deep: bool) -> Result<Value, Failure> {
     let lists = lists("zip", values)?;
     let length = lists.iter().map(|list| list.len()).min().unwrap_or(0);
     let rows = (0..length).map(|place| {
         let elements: Vec<Value> = lists.iter().filter_map(|list| list.get(place).cloned()).collect();
         match elements.iter().all(|element| matches!(element, Value::Object(_))) {
-            true => combine(&elements, levels),
+            true => combine(&elements, is_deep),
             false => Ok(elements.into()),
         }
     });
@@ -118,7 +113,7 @@ fn zip(values: &[Value], levels: usize) -> Result<Value, Failure> {
 fn join(
     parameters: &Object,
     values: &[Value],
-    levels: usize,
+    is_deep: bool,
     context: &mut dyn Context,
 ) -> Result<Value, Failure> {
     let key = required(parameters, "key", "a dotted path or an expression with `$item`")?;
@@ -147,7 +142,7 @@ fn join(
         };
         for (partner, place) in partners.get(&key).into_iter().flatten() {
             let mut joined = fields.clone();
-            add_fields(&mut joined, partner, levels);
+            add_fields(&mut joined, partner, is_deep);
             rows.push(Value::Object(joined));
             from_left.push(index as u32);
             from_right.push(*place);
@@ -189,52 +184,131 @@ fn lists<'a>(mode: &str, values: &'a [Value]) -> Result<Vec<&'a Array>, Failure>
     values.iter().enumerate().map(list).collect()
 }
 
-/// Adds fields; what both have of a field is merged at so many levels, and below them the new one counts.
-fn add_fields(object: &mut Object, more: &Object, levels: usize) {
+/// Adds fields; what both have of a field is merged as well if that is wanted, else the new one counts.
+fn add_fields(object: &mut Object, more: &Object, is_deep: bool) {
     for (name, value) in more.iter() {
-        let known = object.get_text(name).filter(|_| levels > 0);
+        let known = object.get_text(name).filter(|_| is_deep);
         let value = match known {
-            Some(known) => deeply(known, value, levels - 1),
+            Some(known) => deeply(known, value),
             None => value.clone(),
         };
         object.insert(name.clone(), value);
     }
 }
 
-/// Two values of a field. A list remains one: of an object it takes the fields that name places.
-fn deeply(known: &Value, value: &Value, levels: usize) -> Value {
-    match (known, value) {
-        (Value::Object(known), Value::Object(more)) => {
-            let mut merged = known.clone();
-            add_fields(&mut merged, more, levels);
-            Value::Object(merged)
+/// Two values of a field, at any depth. A list remains one: of an object it takes the fields that name places. What is open waits in
+/// a list rather than on the guest's stack, which is small for values as deep as they may be.
+fn deeply(known: &Value, value: &Value) -> Value {
+    let mut open = Vec::new();
+    let mut merged = begun(&mut open, known, value);
+    loop {
+        let Some(merging) = open.last_mut() else {
+            return merged.unwrap_or_default();
+        };
+        if let Some(value) = merged.take() {
+            merging.put(value);
         }
-        (Value::Array(known), Value::Array(more)) if levels > 0 => {
-            with_elements(known, more.iter().enumerate(), levels)
-        }
-        (Value::Array(known), Value::Object(more)) if levels > 0 => {
-            let more = more.iter().filter_map(|(name, value)| {
-                let place = place_of(&name.to_utf8())?;
-                Some((place, value))
-            });
-            with_elements(known, more, levels)
-        }
-        (known, Value::Undefined) => known.clone(),
-        (_, value) => value.clone(),
+        merged = match merging.advance() {
+            Some((known, value)) => begun(&mut open, &known, value),
+            None => open.pop().map(Merging::into_value),
+        };
     }
 }
 
-fn with_elements<'v>(known: &Array, more: impl Iterator<Item = (usize, &'v Value)>, levels: usize) -> Value {
-    let mut elements = known.to_vec();
-    for (place, value) in more {
-        if elements.len() <= place {
-            elements.resize(place + 1, Value::Null);
-        }
-        if let Some(element) = elements.get_mut(place) {
-            *element = deeply(element, value, levels - 1);
+/// Merges two values of which one counts as a whole; others are open from then on.
+fn begun<'v>(open: &mut Vec<Merging<'v>>, known: &Value, value: &'v Value) -> Option<Value> {
+    let merging = match (known, value) {
+        (Value::Object(known), Value::Object(more)) => Merging::Fields {
+            merged: known.clone(),
+            rest: Box::new(more.iter()),
+            at: None,
+        },
+        (Value::Array(known), Value::Array(more)) => Merging::Elements {
+            merged: known.to_vec(),
+            rest: Box::new(more.iter().enumerate()),
+            at: 0,
+        },
+        (Value::Array(known), Value::Object(more)) => Merging::Elements {
+            merged: known.to_vec(),
+            rest: Box::new(more.iter().filter_map(|(name, value)| {
+                let place = place_of(&name.to_utf8())?;
+                Some((place, value))
+            })),
+            at: 0,
+        },
+        (known, Value::Undefined) => return Some(known.clone()),
+        (_, value) => return Some(value.clone()),
+    };
+    open.push(merging);
+    None
+}
+
+/// What is still to come, each with its place.
+type Rest<'v, P> = Box<dyn Iterator<Item = (P, &'v Value)> + 'v>;
+
+/// An object or list into which another one is being merged, and the place of what is merged just now.
+enum Merging<'v> {
+    Fields {
+        merged: Object,
+        rest: Rest<'v, &'v Text>,
+        at: Option<&'v Text>,
+    },
+    Elements {
+        merged: Vec<Value>,
+        rest: Rest<'v, usize>,
+        at: usize,
+    },
+}
+
+impl<'v> Merging<'v> {
+    /// Goes on to the next place at which both have a value, and gives the two.
+    fn advance(&mut self) -> Option<(Value, &'v Value)> {
+        match self {
+            Merging::Fields { merged, rest, at } => {
+                for (name, value) in rest {
+                    match merged.get_text(name) {
+                        Some(known) => {
+                            *at = Some(name);
+                            return Some((known.clone(), value));
+                        }
+                        None => merged.insert(name.clone(), value.clone()),
+                    }
+                }
+                None
+            }
+            Merging::Elements { merged, rest, at } => {
+                let (place, value) = rest.next()?;
+                if merged.len() <= place {
+                    merged.resize(place + 1, Value::Null);
+                }
+                *at = place;
+                Some((merged.get(place).cloned().unwrap_or_default(), value))
+            }
         }
     }
-    elements.into()
+
+    /// Puts there what has been made of them.
+    fn put(&mut self, value: Value) {
+        match self {
+            Merging::Fields { merged, at, .. } => {
+                if let Some(name) = *at {
+                    merged.insert(name.clone(), value);
+                }
+            }
+            Merging::Elements { merged, at, .. } => {
+                if let Some(element) = merged.get_mut(*at) {
+                    *element = value;
+                }
+            }
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Merging::Fields { merged, .. } => Value::Object(merged),
+            Merging::Elements { merged, .. } => merged.into(),
+        }
+    }
 }
 
 /// The place in a list that a name says.

@@ -106,15 +106,63 @@ fn names(arguments: Arguments<'_>) -> Result<Vec<Text>, Exception> {
     (0..arguments.len()).map(|at| arguments.text(at)).collect()
 }
 
-/// The fields of each element: of one name its value, of several an object.
+/// The values of these fields of each element, in the order in which it has them: one as it is, several as a list. An element without
+/// any of them is left out. A name that comes twice gives its value twice, and what is no text names nothing, both as in n8n.
 fn pluck(array: &Array, arguments: Arguments<'_>) -> Outcome {
-    let names = names(arguments)?;
-    let plucked = array.iter().map(|element| match (element, names.as_slice()) {
-        (Value::Object(object), [name]) => object.get_text(name).cloned().unwrap_or_default(),
-        (Value::Object(object), names @ [_, ..]) => picked(object, names).into(),
-        _ => element.clone(),
+    if arguments.len() == 0 {
+        return Ok(array.clone().into());
+    }
+    let mut wanted: BTreeMap<&Text, usize> = BTreeMap::new();
+    for name in arguments.all() {
+        if let Value::String(name) = name {
+            *wanted.entry(name).or_default() += 1;
+        }
+    }
+    let plucked = array.iter().filter_map(|element| {
+        let mut values = wanted_of(element, &wanted);
+        match values.len() {
+            0 | 1 => values.pop(),
+            _ => Some(values.into()),
+        }
     });
     Ok(plucked.collect::<Array>().into())
+}
+
+/// The values of these fields, each as often as it is wanted.
+fn wanted_of(element: &Value, wanted: &BTreeMap<&Text, usize>) -> Vec<Value> {
+    let mut values = Vec::new();
+    let mut take = |value: &Value, times: usize| values.extend(std::iter::repeat_n(value.clone(), times));
+    match element {
+        Value::Object(object) if wanted.len() == 1 => {
+            for (name, times) in wanted {
+                if let Some(value) = object.get_text(name) {
+                    take(value, *times);
+                }
+            }
+        }
+        Value::Object(object) => {
+            for (name, value) in object.iter() {
+                take(value, wanted.get(name).copied().unwrap_or_default());
+            }
+        }
+        // What names an element of a list is its place.
+        Value::Array(list) => {
+            let place = |(name, times): (&&Text, &usize)| {
+                let name = name.to_utf8();
+                let place: usize = name.parse().ok()?;
+                (place.to_string() == *name).then_some((place, *times))
+            };
+            let mut places: Vec<(usize, usize)> = wanted.iter().filter_map(place).collect();
+            places.sort_unstable();
+            for (place, times) in places {
+                if let Some(value) = list.get(place) {
+                    take(value, times);
+                }
+            }
+        }
+        _ => {}
+    }
+    values
 }
 
 fn picked(object: &Object, names: &[Text]) -> Object {
