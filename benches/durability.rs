@@ -90,15 +90,8 @@ async fn servers(postgres: &str, during: Duration) {
     ] {
         let scratch = database::Scratch::create(postgres).await;
         let start = |role: &&str| {
-            let variables = [
-                ("HEDDLE_DATABASE_URL", scratch.url.as_str()),
-                (
-                    "HEDDLE_MASTER_KEY",
-                    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-                ),
-                ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
-                ("HEDDLE_ROLE", role),
-            ];
+            let mut variables = process::on_postgres(&scratch.url).to_vec();
+            variables.push(("HEDDLE_ROLE", role));
             Process::heddle_with(dir.path(), &variables)
         };
         let processes: Vec<Process> = roles.iter().map(start).collect();

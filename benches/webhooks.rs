@@ -7,7 +7,9 @@
 //! is acknowledged. `-- --quick` measures 2 s instead of 8 s for each row; `-- --connections 64` measures those rows only;
 //! `-- --peers` installs Node-RED and n8n from npm and measures them too; `-- --against FILE` measures nothing of this but
 //! another build of heddle, at this absolute path, and this one by turns, which
-//! `--set NAME=VALUE` gives a variable of the environment: with this build as the other one, a setting is measured. Figures are kept in `benches/README.md`.
+//! `--set NAME=VALUE` gives a variable of the environment: with this build as the other one, a setting is measured. With
+//! HEDDLE_TEST_POSTGRES, the URL of a user who may create databases, both have their data there. Figures are kept in
+//! `benches/README.md`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
@@ -22,6 +24,9 @@
 mod against;
 #[path = "webhooks/ceiling.rs"]
 mod ceiling;
+#[path = "patterns/database.rs"]
+#[expect(dead_code, reason = "of the database's helpers only the scratch one is used")]
+mod database;
 #[path = "webhooks/load.rs"]
 #[expect(dead_code, reason = "this one always measures for a time")]
 mod load;
@@ -64,10 +69,16 @@ async fn main() {
         connections: only.map_or(CONNECTIONS.to_vec(), |only| vec![only.parse().unwrap()]),
     };
     if let Some(other) = after("--against") {
+        let postgres = std::env::var("HEDDLE_TEST_POSTGRES").ok();
+        let builds = against::Builds {
+            other: other.as_ref(),
+            set: set.as_slice(),
+            postgres: postgres.as_deref(),
+        };
         for (name, status, nodes) in patterns() {
             println!("{name}");
             let connections = only.map_or(64, |only| only.parse().unwrap());
-            against::compare(other.as_ref(), set.as_slice(), (status, &nodes), connections).await;
+            builds.compare((status, &nodes), connections).await;
         }
         return;
     }

@@ -6,6 +6,7 @@ use heddle_store::{Store, StoreError, sql};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A database of its own on a PostgreSQL server.
 pub struct Scratch {
@@ -17,7 +18,9 @@ pub struct Scratch {
 impl Scratch {
     pub async fn create(server: &str) -> Scratch {
         let server = server.trim_end_matches('/').to_owned();
-        let name = format!("heddle_bench_{}", std::process::id());
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("heddle_bench_{}_{number}", std::process::id());
         execute(&server, format!("create database {name}")).await;
         Scratch {
             url: format!("{server}/{name}"),

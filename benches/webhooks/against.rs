@@ -1,8 +1,9 @@
 //! Two builds of heddle by turns, a second each: the machine's speed changes from minute to minute by more than most
 //! changes of the program bring, but hardly between two seconds next to each other.
 
+use crate::database::Scratch;
 use crate::load::{self, Extent};
-use crate::process::{Deployed, Process, User};
+use crate::process::{self, Deployed, Process, User};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -21,22 +22,46 @@ struct Turn {
     cpu_us: f64,
 }
 
-/// Prints medians of both builds, and of the ratios of turns next to each other. This one gets the variables.
-pub async fn compare(
-    other: &Path,
-    variables: &[(&str, &str)],
-    (status, nodes): (u16, &[Value]),
-    connections: usize,
-) {
-    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let this = Path::new(env!("CARGO_BIN_EXE_heddle"));
-    let [of_other, of_this] = &dirs;
-    let processes = [
-        Process::heddle_of(other, of_other.path(), &[]),
-        Process::heddle_of(this, of_this.path(), variables),
-    ];
+/// What is compared.
+pub struct Builds<'b> {
+    /// The other one.
+    pub other: &'b Path,
+    /// Variables of this one.
+    pub set: &'b [(&'b str, &'b str)],
+    /// A server on which each has a database of its own.
+    pub postgres: Option<&'b str>,
+}
+
+impl Builds<'_> {
+    /// Prints medians of both builds, and of the ratios of turns next to each other.
+    pub async fn compare(&self, (status, nodes): (u16, &[Value]), connections: usize) {
+        let mut databases = Vec::new();
+        if let Some(server) = self.postgres {
+            databases = vec![Scratch::create(server).await, Scratch::create(server).await];
+        }
+        let of = |number: usize| {
+            let database = databases.get(number);
+            database.map_or(Vec::new(), |database| {
+                process::on_postgres(&database.url).to_vec()
+            })
+        };
+        let this = Path::new(env!("CARGO_BIN_EXE_heddle"));
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let processes = [
+            Process::heddle_of(self.other, dirs[0].path(), &of(0)),
+            Process::heddle_of(this, dirs[1].path(), &[of(1), self.set.to_vec()].concat()),
+        ];
+        by_turns(&processes, (status, nodes), connections).await;
+        drop(processes);
+        for database in databases {
+            database.drop().await;
+        }
+    }
+}
+
+async fn by_turns(processes: &[Process; 2], (status, nodes): (u16, &[Value]), connections: usize) {
     let mut deployed = Vec::new();
-    for process in &processes {
+    for process in processes {
         deployed.push(User::new(process).await.deploy(status, nodes).await);
     }
     let mut turns = [Vec::new(), Vec::new()];

@@ -126,6 +126,18 @@ impl Drop for Process {
     }
 }
 
+/// Variables of a server whose data are in this PostgreSQL database.
+pub fn on_postgres(url: &str) -> [(&str, &str); 3] {
+    [
+        ("HEDDLE_DATABASE_URL", url),
+        (
+            "HEDDLE_MASTER_KEY",
+            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        ),
+        ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
+    ]
+}
+
 /// A user of a heddle, who deploys patterns.
 pub struct User<'p> {
     pub process: &'p Process,

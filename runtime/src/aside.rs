@@ -36,6 +36,23 @@ pub async fn aside<T: Send + 'static>(
     }
 }
 
+/// The same where it takes time by so many bytes: few are no reason to go elsewhere.
+pub async fn aside_if_large<T: Send + 'static>(
+    owner: Option<u128>,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    match is_small(bytes) {
+        true => Some(work()),
+        false => aside(owner, work).await,
+    }
+}
+
+/// Whether what takes time by so many bytes is done where it comes.
+pub const fn is_small(bytes: usize) -> bool {
+    bytes <= SMALL_BYTES_MAX
+}
+
 struct Aside {
     /// Of which only the threads for blocking work are used.
     threads: Runtime,

@@ -1,6 +1,6 @@
 //! Builds a run's outcome from the report of its sandbox, with all secrets masked.
 
-use crate::aside::{SMALL_BYTES_MAX, aside};
+use crate::aside::{aside, is_small};
 use crate::journal::execution_of;
 use crate::outcome::{Outcome, Status, Usage};
 use crate::run_host::{Ending, node_id};
@@ -91,7 +91,7 @@ pub fn outcome(report: Report, ending: &Ending) -> Result<Outcome, Masking> {
     if !ending.vault.was_used() {
         return Ok(outcome);
     }
-    if bytes_of(&outcome) <= SMALL_BYTES_MAX {
+    if is_small(bytes_of(&outcome)) {
         return Ok(mask(&ending.vault, outcome));
     }
     let (vault, owner, started) = (ending.vault.clone(), ending.owner, ending.started);

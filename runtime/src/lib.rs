@@ -43,7 +43,7 @@ mod traced;
 mod watch;
 mod workers;
 
-pub use aside::aside;
+pub use aside::{aside, aside_if_large, is_small};
 pub use codecache::CacheKey;
 pub use compile::CompileJob;
 pub use complexity::TooComplex;

@@ -48,6 +48,8 @@ mod operation;
 mod patterns;
 mod people;
 mod polls;
+#[path = "../shared/port.rs"]
+mod port;
 mod preview;
 mod published_attacks;
 mod queries;

@@ -106,19 +106,20 @@ fn hold(mut reader: BufReader<TcpStream>) {
     let _ = reader.read_to_end(&mut Vec::new());
 }
 
-/// Kills all processes that execute runs for this server.
+/// Kills all processes that execute runs for this server now, and none that replaces one of them: a run is taken up again at once.
 fn kill_executors(server: u32) {
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let executors = processes.filter_map(|entry| {
         let read = |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
         let parent = read("stat")
             .rsplit_once(')')
             .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
-        if parent == Some(server) && read("cmdline").contains("worker\0execute\0") {
-            let id = entry.file_name().into_string().unwrap();
-            // One that has just ended by itself can't be killed.
-            let _ = Command::new("kill").args(["-KILL", &id]).status();
-        }
-    }
+        let is_executor = parent == Some(server) && read("cmdline").contains("worker\0execute\0");
+        is_executor.then(|| entry.file_name().into_string().unwrap())
+    });
+    let executors: Vec<String> = executors.collect();
+    // One that has just ended by itself can't be killed.
+    let _ = Command::new("kill").arg("-KILL").args(executors).status();
 }
 
 /// A pattern that asks for these paths of the service, one after the other.

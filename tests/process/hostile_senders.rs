@@ -1,11 +1,12 @@
 //! Senders of mail who mean harm: what a mail server says to the built-in SMTP listener, spoilt. The server lives, replies to all of
 //! it, keeps its memory within bounds, and takes the next message.
 
+use crate::port;
 use crate::server::Server;
 use crate::spoiler::{Spoiler, cases};
 use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// By which the server's memory may grow, in KiB: a few messages at a time, each of which is a MiB or two.
@@ -138,10 +139,7 @@ fn memory_peak(server: &Server) -> u64 {
 #[test]
 fn whatever_senders_of_mail_say_the_server_replies_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    // Free once the listener is dropped.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = listener.local_addr().unwrap();
-    drop(listener);
+    let place = SocketAddr::from(([127, 0, 0, 1], port::free()));
     let mut server = Server::start(dir.path(), &[("HEDDLE_SMTP_LISTEN", &place.to_string())]);
     let graph =
         json!({"nodes": [{"id": "mail", "type": "OnEmail", "data": {"parameters": {}}}], "edges": []});

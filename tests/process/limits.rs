@@ -1,10 +1,11 @@
 //! What the process takes of the system and shows of itself: files that it may open, core dumps, modes of its files, keys
 //! in files, the address of its metrics.
 
+use crate::port;
 use crate::server::{Server, heddle, output};
 use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -189,10 +190,7 @@ fn secrets_can_be_in_files() {
 #[test]
 fn metrics_can_have_an_address_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
-    // Free once the listener is dropped.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
     let server = Server::start(dir.path(), &[("HEDDLE_METRICS_LISTEN", &address.to_string())]);
     assert_eq!(server.call("GET", "/metrics", "", "").0, 404);
     let ask = |path: &str| {

@@ -32,6 +32,8 @@ mod outage;
 mod patterns_as_files;
 mod poison;
 mod polls;
+#[path = "../shared/port.rs"]
+mod port;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod sender;

@@ -34,6 +34,8 @@ mod pairing;
 mod patterns;
 mod peers;
 mod plans;
+#[path = "../shared/port.rs"]
+mod port;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod programs;

@@ -1,8 +1,8 @@
 //! A private MariaDB server from Debian's package, for as long as a test holds it.
 
-use crate::needs;
+use crate::{needs, port};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 pub struct MariaDb {
@@ -32,11 +32,7 @@ impl MariaDb {
 
     fn start_blocking() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = port::free();
         let data = dir.path().join("data");
         std::fs::create_dir(&data).unwrap();
         std::fs::write(
@@ -55,22 +51,20 @@ impl MariaDb {
                 .status();
             assert!(owned.is_ok_and(|status| status.success()));
         }
-        let installed = as_mysql("/usr/bin/mariadb-install-db")
+        let installed = as_mysql("/usr/bin/mariadb-install-db", dir.path())
             .args([
                 "--no-defaults",
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
             ])
             .arg(format!("--datadir={}", data.display()))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        assert!(
-            installed.is_ok_and(|status| status.success()),
-            "mariadb-install-db fails"
-        );
+            .output()
+            .unwrap();
+        let said = [installed.stdout, installed.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(installed.status.success(), "mariadb-install-db fails:\n{said}");
         let file = |name: &str| dir.path().join(name).display().to_string();
-        let mut server = as_mysql("/usr/sbin/mariadbd")
+        let mut server = as_mysql("/usr/sbin/mariadbd", dir.path())
             .args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve"])
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--port={port}"))
@@ -82,8 +76,16 @@ impl MariaDb {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
-        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("ready for connections")));
-        assert!(is_ready, "MariaDB in {} does not start", dir.path().display());
+        let mut told = Vec::new();
+        loop {
+            let Some(Ok(line)) = lines.next() else {
+                panic!("MariaDB does not start:\n{}", told.join("\n"));
+            };
+            if line.contains("ready for connections") {
+                break;
+            }
+            told.push(line);
+        }
         // It must not wait for a reader of what it has to say.
         std::thread::spawn(move || lines.for_each(drop));
         MariaDb {
@@ -94,14 +96,19 @@ impl MariaDb {
     }
 }
 
-fn as_mysql(program: &str) -> Command {
-    if !is_root() {
-        return Command::new(program);
-    }
-    // Without a process between, so that ending it ends the server.
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=mysql", "--regid=mysql", "--clear-groups", "--"]);
-    command.arg(PathBuf::from(program)).current_dir("/");
+/// Its temporary files are in a directory of its own: where several servers have one, each deletes those of the others when it starts.
+fn as_mysql(program: &str, temporary: &Path) -> Command {
+    let mut command = match is_root() {
+        false => Command::new(program),
+        true => {
+            // Without a process between, so that ending it ends the server.
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=mysql", "--regid=mysql", "--clear-groups", "--", program]);
+            command.current_dir("/");
+            command
+        }
+    };
+    command.env("TMPDIR", temporary);
     command
 }
 

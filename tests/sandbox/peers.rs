@@ -22,8 +22,8 @@ use tokio::task::JoinSet;
 /// By which memory may grow while strangers answer, in KiB, other tests included: a few answers at a time, each of which is
 /// cut off at tens of MiB; it was several GiB.
 const GROWTH_KIB_MAX: u64 = 384 << 10;
-/// Cases of a protocol at a time.
-const TOGETHER: usize = 4;
+/// Cases of a protocol at a time. Most of a case is waiting for what a server doesn't say.
+const TOGETHER: usize = 32;
 
 /// Drivers in this process, and in processes of their own.
 fn runtimes() -> [(&'static str, Runtime); 2] {

@@ -2,6 +2,7 @@
 
 use crate::mariadb::MariaDb;
 use crate::patterns::{node, pattern};
+use crate::port;
 use crate::postgres::TestDatabase;
 use crate::services::{
     Given, Ran, closed_runtime_of, open_runtime_of, run, run_data, run_pattern, runtime_with_sqlite_of,
@@ -380,10 +381,7 @@ async fn nothing_of_a_session_is_left_to_the_next_statement() {
 async fn a_database_that_is_not_there_or_refuses_says_so_without_its_password() {
     let (database, kept) = Database::postgres().await;
     drop(database);
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let port = port::free();
     let at =
         |port: u16| json!({"kind": "postgres", "host": "127.0.0.1", "port": port, "password": "s3cret-pw"});
     let failure = Database::new(at(port)).failure("select 1", json!([])).await;

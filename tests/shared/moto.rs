@@ -1,7 +1,8 @@
 //! moto, a server that speaks S3's protocol, which this installs from PyPI. It has one bucket, `files`. Knows nothing of what is stored.
 
+use crate::port;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -47,9 +48,8 @@ impl Moto {
     /// Waits until it has the bucket. Blocks.
     pub fn start() -> Result<Moto, String> {
         let program = program()?;
-        // A port that is free now: moto says nowhere which one it has taken.
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.map_err(|error| error.to_string())?.port();
+        // moto says nowhere which one it has taken.
+        let port = port::free();
         let mut command = Command::new(program);
         command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
         let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();

@@ -1,7 +1,6 @@
 //! What becomes of one attempt of a run: whether the run has ended, parks or is tried again, and the row that is stored
 //! of it. Executes nothing and stores nothing.
 
-use crate::budget;
 use crate::call_result;
 use crate::journal;
 use crate::live::Ended;
@@ -13,7 +12,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
 use heddle_model::usage::memory_kib_ms;
-use heddle_runtime::{Outcome, RunError, Status};
+use heddle_runtime::{Outcome, RunError, Status, is_small};
 use heddle_store::runs::ResultRow;
 use heddle_store::runs::journal::{EntryRow, Payload};
 use serde_json::value::RawValue;
@@ -132,7 +131,7 @@ impl EndingRun {
         let unsaved = outcome.map_or(0, |(_, outcome)| journal::bytes_of(&outcome.unsaved));
         let output = self.ended.output.as_ref().filter(|_| self.run.parent.is_some());
         let sent = output.map_or(0, |output| output.get().len());
-        !budget::is_small(unsaved.saturating_add(sent))
+        !is_small(unsaved.saturating_add(sent))
     }
 
     /// Its end, as it is recorded.

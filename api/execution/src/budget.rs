@@ -4,13 +4,12 @@
 use crate::blocking::computing;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
+use heddle_runtime::is_small;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Bytes of a text that is read where it comes: what takes a thread and a share is larger.
-const SMALL_BYTES_MAX: usize = 64 << 10;
 /// Waiting longer is not worth it to anybody.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Requests of one owner that wait.
@@ -69,11 +68,6 @@ impl Drop for Share {
             self.budget.give_back(self.owner, self.bytes);
         }
     }
-}
-
-/// Whether a text of so many bytes is read where it comes, without a share and a thread of its own.
-pub const fn is_small(bytes: usize) -> bool {
-    bytes <= SMALL_BYTES_MAX
 }
 
 impl Budget {

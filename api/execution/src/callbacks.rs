@@ -2,14 +2,13 @@
 
 pub(crate) mod steps;
 
-use crate::budget;
 use crate::poller::Wakeup;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::form::Form;
 use heddle_model::ids::{DeploymentId, RunId, UserId};
-use heddle_runtime::aside;
+use heddle_runtime::aside_if_large;
 use heddle_store::archive;
 use heddle_store::runs::journal::{self, Kept, Payload};
 use heddle_store::runs::listing;
@@ -287,11 +286,8 @@ fn checked(state: &Value, event: &str) -> Result<Option<String>, String> {
 
 /// An event as it is stored: made before a transaction, and aside if that takes long.
 async fn packed(payer: Option<UserId>, event: String) -> Result<Payload, ServiceError> {
-    if budget::is_small(event.len()) {
-        return Ok(Payload::new(event));
-    }
     let payer = payer.map(|user| user.as_u128());
-    let packed = aside(payer, move || Payload::new(event)).await;
+    let packed = aside_if_large(payer, event.len(), move || Payload::new(event)).await;
     packed.ok_or_else(|| Code::Internal.into())
 }
 

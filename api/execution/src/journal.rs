@@ -2,7 +2,6 @@
 //! run that starts again is given what its journal holds.
 
 use crate::beside::Beside;
-use crate::budget;
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
@@ -10,7 +9,7 @@ use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{RunId, UserId};
-use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal, aside};
+use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal, aside, is_small};
 use heddle_store::runs::journal::{self, EntryRow};
 use heddle_store::turns::Turns;
 use heddle_store::{Db, Load, Store, StoreError};
@@ -194,7 +193,7 @@ impl Journal for Sink {
         }
         let (stored, answer) = oneshot::channel();
         let (run, owner, user, batches) = (self.run, self.owner.clone(), self.user, self.batches.clone());
-        let are_small = budget::is_small(bytes_of(&entries));
+        let are_small = is_small(bytes_of(&entries));
         let send = move || {
             let rows = rows_of((run, &owner), entries);
             let load = Load::of(Some(user), rows.iter().map(EntryRow::bytes).sum());

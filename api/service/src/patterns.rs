@@ -10,13 +10,13 @@ pub use content::{ANSWER_FACTOR, Definitions, Graph, Stored, newest, no_definiti
 use crate::Service;
 use heddle_compiler::compare::{Comparison, Incomparable, NOTHING_CHANGED, compare};
 use heddle_execution::blocking::computing;
-use heddle_execution::budget;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::audit::{Action, Object};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, UserId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
+use heddle_runtime::is_small;
 use heddle_store::audit;
 use heddle_store::patterns::{self, PatternRow, Tags};
 use heddle_store::quota::{self, Payer};
@@ -415,7 +415,7 @@ async fn content_told(
             .and_then(|found| found.and_definitions(own_definitions, definitions));
         found.map_or_else(|_| "graph changed".to_owned(), |found| found.summary())
     };
-    Ok(match share.is_none() && budget::is_small(after_bytes) {
+    Ok(match share.is_none() && is_small(after_bytes) {
         true => compare(),
         false => computing(compare).await?,
     })

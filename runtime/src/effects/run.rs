@@ -7,7 +7,7 @@ use super::prepared::Prepared;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use super::reopened::Reopened;
 use super::requests::revealed;
-use crate::aside::SMALL_BYTES_MAX;
+use crate::aside::{SMALL_BYTES_MAX, aside_if_large};
 use crate::egress::names_for;
 use crate::journal::{Entry, Record};
 use crate::replay::{Replay, Wanted};
@@ -517,10 +517,10 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
     };
     let owner = handles.connections.owner();
     let (reveals, revealing) = (effect.reveals(), vault.clone());
-    let reading = aside((owner, request.len()), move || {
+    let reading = aside_if_large(owner, request.len(), move || {
         revealed(&request, reveals, &revealing)
     });
-    let result = match reading.await.flatten() {
+    let result = match reading.await.unwrap_or_else(|| Err(interrupted())) {
         Ok(request) => {
             let work = names_for(owner, effect.start(request, &handles));
             drop(handles);
@@ -537,22 +537,11 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
         }
     };
     let bytes = result.as_ref().map_or(0, |value| weight(value, SMALL_BYTES_MAX));
-    let written = aside((owner, bytes), move || to_json(masked(&*effect, result, &vault))).await;
+    let written = aside_if_large(owner, bytes, move || to_json(masked(&*effect, result, &vault))).await;
     Worked::Done(Done {
-        json: written.unwrap_or_else(|error| to_json(Err(error))),
+        json: written.unwrap_or_else(|| to_json(Err(interrupted()))),
         permit,
     })
-}
-
-/// Does what takes time by this many bytes: at once, or where it holds up nobody else's effects.
-async fn aside<T: Send + 'static>(
-    (owner, bytes): (Option<u128>, usize),
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, EffectError> {
-    if bytes <= SMALL_BYTES_MAX {
-        return Ok(work());
-    }
-    crate::aside::aside(owner, work).await.ok_or_else(interrupted)
 }
 
 /// A result without the secrets that the run has used.

@@ -2,6 +2,7 @@
 
 use super::{api_key, post};
 use crate::harness::{Database, Reply, Service, User};
+use crate::port;
 use heddle_api::config::Config;
 use heddle_model::access::WorkspaceRole;
 use heddle_runtime::EgressPolicy;
@@ -186,12 +187,7 @@ async fn a_database_is_asked_whether_it_answers() {
     let (is_ok, message, _) = tried(&service, &ann, body).await;
     assert!(is_ok, "{message}");
     // Nobody listens there.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = port::free();
     let body = json!({"provider": "postgres", "credentials": {
         "host": "127.0.0.1", "port": port, "user": "ann", "password": "never-told", "database": "shop",
     }});

@@ -2,6 +2,7 @@
 //! HEDDLE_TEST_POSTGRES the server is a private cluster under the system's temporary directory, made by `initdb`
 //! and ended with the process.
 
+use crate::port;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -79,11 +80,7 @@ static CLUSTER: Mutex<Option<PathBuf>> = Mutex::new(None);
 fn start_cluster() -> String {
     let dir = std::env::temp_dir().join(format!("heddle-postgres-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = port::free();
     let data = dir.join("data");
     own(&dir);
     run(as_postgres("initdb")

@@ -1,6 +1,6 @@
 //! A private Dovecot from Debian's package, for as long as a test holds it. Messages are delivered by putting files where it looks.
 
-use crate::needs;
+use crate::{needs, port};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -32,11 +32,6 @@ impl Drop for Dovecot {
     }
 }
 
-fn port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 fn output(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -58,7 +53,7 @@ impl Dovecot {
     fn start_blocking() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).display().to_string();
-        let (imap, pop3) = (port(), port());
+        let (imap, pop3) = (port::free(), port::free());
         let is_root = output("id", &["-u"]) == "0";
         let user = if is_root {
             USER.to_owned()
