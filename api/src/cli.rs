@@ -21,6 +21,7 @@ mod outcome;
 mod output;
 mod pack;
 mod pattern;
+mod precompile;
 mod process;
 mod progress;
 mod reference;
@@ -130,6 +131,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Replace the embedded database with a backup.
     Restore(restore::RestoreArgs),
+    /// Compile heddle's own WebAssembly modules for this machine's processor, so that the first start need not: when heddle is installed.
+    Precompile(precompile::PrecompileArgs),
     /// Print the settings in effect, with secrets masked.
     Config(settings::SettingsArgs),
     /// Check that a server could start, and say how to fix any problem.
@@ -183,6 +186,7 @@ pub fn main() -> ExitCode {
         Command::Keys(args) => (keys::keys(args), args.json),
         Command::Backup(args) => (backup::backup(args), args.json),
         Command::Restore(args) => (restore::restore(args), args.json),
+        Command::Precompile(args) => (precompile::precompile(args), false),
         Command::Config(args) => (settings::config(args), args.json),
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Healthcheck(args) => (healthcheck::healthcheck(args), false),

@@ -4,6 +4,7 @@
 mod executors;
 pub mod files;
 pub mod http;
+pub mod installed;
 pub mod keys;
 mod logins;
 mod oauth_clients;
@@ -42,6 +43,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Where machine code is kept between starts.
     pub cache_dir: PathBuf,
+    /// Where machine code of heddle's own modules is that was made when it was installed; `None`: nowhere.
+    pub precompiled_dir: Option<PathBuf>,
     /// PostgreSQL; `None`: SQLite in the data directory.
     pub database_url: Option<SecretString>,
     /// The part of the service's work that this server does.
@@ -214,6 +217,7 @@ impl Config {
             listen,
             base_url: format!("http://{listen}"),
             cache_dir: data_dir.join("cache"),
+            precompiled_dir: None,
             data_dir,
             database_url: None,
             role: ServerRole::All,
@@ -363,6 +367,7 @@ impl Config {
             retention_journal_bytes_max: self.retention_journal_bytes_max,
             cache_dir: self.cache_dir.clone(),
             cache_key: CacheKey::derived(self.master_key.expose()),
+            precompiled_dir: self.precompiled_dir.clone(),
             egress: self.egress.clone(),
             oauth_clients: self.oauth_clients.clone(),
             sqlite_dir: self.sqlite_dir.clone(),

@@ -1,29 +1,32 @@
 //! Machine code on disk.
 //!
-//! Deserialising machine code means trusting it completely. A file is therefore only used if its directory can't be
+//! Deserialising machine code means trusting it completely. A file of the cache is therefore only used if its directory can't be
 //! written by other users, if it belongs to this user, and if its MAC over content and name is valid under a secret
 //! key. Several processes may share a directory: files are written under a temporary name and renamed. A damaged file
 //! is ignored and compiled again.
+//!
+//! Machine code that was made when heddle was installed is in `precompiled`, which says why that is trusted.
 
+mod code_file;
 mod key;
 mod own_file;
+mod precompiled;
 
-use heddle_sandbox::{Code, Digest256, SealedFile, hex};
+use code_file::{engine_id, stem};
+use heddle_sandbox::{Code, Digest256};
 use hmac::{Hmac, Mac};
 use own_file::{open_own, write_own};
 use rustix::process::geteuid;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 use std::fs;
-use std::hash::{Hash, Hasher};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use wasmtime::Engine;
 
 pub use key::CacheKey;
-
-/// Of a file, that are read at a time.
-const PIECE_BYTES: usize = 64 << 10;
+pub use precompiled::Unusable;
+pub(crate) use precompiled::{Precompiled, usable};
 
 /// Directory of serialised modules.
 pub struct DiskCache {
@@ -60,14 +63,9 @@ impl DiskCache {
             Some(key) => key.clone(),
             None => CacheKey::of_dir(dir)?,
         };
-        let mut hasher = Sha256Hasher(Sha256::new());
-        engine.precompile_compatibility_hash().hash(&mut hasher);
-        hasher.write(wasmtime_version().as_bytes());
-        hasher.write(&key.id());
-        let engine_id = hex(&hasher.0.finalize()[..8]);
         Ok(DiskCache {
             dir: dir.to_owned(),
-            engine_id,
+            engine_id: engine_id(engine, &key.id()),
             key,
             is_sealed,
         })
@@ -76,32 +74,10 @@ impl DiskCache {
     /// The code kept under `key`, if its file is whole.
     pub fn load(&self, key: &Digest256) -> Option<Code> {
         let (file, expected) = self.open_kept(key)?;
-        // Read piece by piece: it is megabytes, which are mapped and need not be in memory besides.
         let mut mac = self.mac(key);
-        let mut copy = match self.is_sealed {
-            true => Some(SealedFile::new().ok()?),
-            false => None,
-        };
-        let mut bytes = 0;
-        let mut reader = BufReader::with_capacity(PIECE_BYTES, &file);
-        loop {
-            let piece = reader.fill_buf().ok()?;
-            if piece.is_empty() {
-                break;
-            }
-            mac.update(piece);
-            if let Some(copy) = &mut copy {
-                copy.write(piece).ok()?;
-            }
-            let length = piece.len();
-            bytes += length;
-            reader.consume(length);
-        }
+        let code = code_file::read(file, self.is_sealed, |piece| mac.update(piece)).ok()?;
         mac.verify_slice(&expected).ok()?;
-        match copy {
-            Some(copy) => copy.seal().ok(),
-            None => Some(Code::File { file, bytes }),
-        }
+        Some(code)
     }
 
     /// The file under `key`, and the MAC that it was written with.
@@ -129,23 +105,6 @@ impl DiskCache {
     }
 
     fn path(&self, key: &Digest256) -> PathBuf {
-        self.dir.join(format!("{}-{}.cwasm", hex(key), self.engine_id))
-    }
-}
-
-fn wasmtime_version() -> &'static str {
-    // The compatibility hash does not hold wasmtime's own version.
-    "48"
-}
-
-struct Sha256Hasher(Sha256);
-
-impl Hasher for Sha256Hasher {
-    fn finish(&self) -> u64 {
-        0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        self.dir.join(format!("{}.cwasm", stem(key, &self.engine_id)))
     }
 }

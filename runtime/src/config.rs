@@ -55,6 +55,9 @@ pub struct RuntimeConfig {
     pub cache_dir: Option<PathBuf>,
     /// By which it is known that this program wrote what is kept. `None`: a random one, in a file in `cache_dir`.
     pub cache_key: Option<CacheKey>,
+    /// Where machine code of heddle's own modules is looked for first, as [`crate::precompile()`] writes it. It is used only if nobody can have
+    /// changed it but root, the owner of the program and the user who executes it.
+    pub precompiled_dir: Option<PathBuf>,
     /// Addresses that effects may reach besides public ones.
     pub egress: EgressPolicy,
     /// Which SQLite files SqlQuery may open.
@@ -93,6 +96,7 @@ impl Default for RuntimeConfig {
         RuntimeConfig {
             cache_dir: None,
             cache_key: None,
+            precompiled_dir: None,
             egress: EgressPolicy::default(),
             sqlite_files: SqliteFiles::None,
             sqlite_bytes_max: 1 << 30,

@@ -27,6 +27,7 @@ mod mailbox;
 mod outcome;
 mod outside;
 mod plan;
+mod precompile;
 mod probe;
 mod program;
 mod program_error;
@@ -44,7 +45,7 @@ mod watch;
 mod workers;
 
 pub use aside::{aside, aside_if_large, is_small};
-pub use codecache::CacheKey;
+pub use codecache::{CacheKey, Unusable};
 pub use compile::CompileJob;
 pub use complexity::TooComplex;
 pub use config::{ExecutorConfig, ExecutorGroup, RuntimeConfig, SqliteFiles};
@@ -82,6 +83,7 @@ pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal
 pub use mailbox::{AboutMessage, Afterwards, ListedMessage, MailboxAccess, Numbering, OpenMailbox};
 pub use outcome::{Outcome, Status, Usage};
 pub use plan::Plan;
+pub use precompile::{PrecompileError, PrecompiledModule, is_precompiled, precompile};
 pub use probe::{Probe, ProbeWay, Probed};
 pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};

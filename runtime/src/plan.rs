@@ -3,7 +3,7 @@
 //!
 //! Knows nothing about where and when code is compiled, and who executes it.
 
-use crate::codecache::DiskCache;
+use crate::codecache::{DiskCache, Precompiled, usable};
 use crate::compile::CompileJob;
 use crate::complexity;
 use crate::program::{Program, Verified, verify};
@@ -21,6 +21,8 @@ use std::sync::Arc;
 /// Where machine code is found, kept and made.
 pub(crate) struct Shelf {
     pub engines: Engines,
+    /// Of our own modules, made when heddle was installed.
+    pub precompiled: Option<Precompiled>,
     /// Of modules, and of components.
     pub disk: Option<DiskCache>,
     pub component_disk: Option<DiskCache>,
@@ -36,8 +38,12 @@ impl Shelf {
         self.disk.as_ref().filter(|_| tier == Tier::Optimized)
     }
 
-    /// Machine code of a module of our own, whose SHA-256 is `digest`.
+    /// Machine code of a module of our own, whose SHA-256 is `digest`. All of them are known to `precompile`.
     pub fn own_module(&self, wasm: &[u8], digest: &Digest256) -> wasmtime::Result<Code> {
+        let precompiled = self.precompiled.as_ref();
+        if let Some(code) = precompiled.and_then(|place| usable(place.load(digest))) {
+            return Ok(code);
+        }
         if let Some(code) = self.disk.as_ref().and_then(|disk| disk.load(digest)) {
             return Ok(code);
         }

@@ -1,6 +1,6 @@
 //! The runtime: what all runs share, and how a module is run to its outcome.
 
-use crate::codecache::DiskCache;
+use crate::codecache::{DiskCache, Precompiled, usable};
 use crate::config::{ExecutorConfig, RuntimeConfig};
 use crate::effects::{self, Http, Registry};
 use crate::egress::names_for;
@@ -454,7 +454,12 @@ fn shelf(config: &RuntimeConfig, engines: Engines, guest: &[u8]) -> Result<Shelf
         });
         opened.transpose()
     };
+    let precompiled = config
+        .precompiled_dir
+        .as_deref()
+        .and_then(|dir| usable(Precompiled::open(dir, &engines.main, is_sealed)));
     Ok(Shelf {
+        precompiled,
         disk: open(&engines.main)?,
         component_disk: open(&engines.components)?,
         exports: exports_of(guest).map_err(|error| RuntimeError::Engine(wasmtime::Error::new(error)))?,

@@ -9,7 +9,7 @@ use std::process::Command;
 const ESCAPE: char = '\u{1b}';
 
 /// A server whose log is read, and what reads it.
-fn start(dir: &std::path::Path, variables: &[(&str, &str)]) -> (Server, std::thread::JoinHandle<String>) {
+pub fn start(dir: &std::path::Path, variables: &[(&str, &str)]) -> (Server, std::thread::JoinHandle<String>) {
     let mut command = heddle(dir);
     command.arg("serve");
     let mut process = Server::spawn(command, variables);
@@ -101,14 +101,18 @@ fn probes_are_not_in_the_log() {
 #[test]
 fn a_first_start_says_that_it_compiles() {
     let dir = tempfile::tempdir().unwrap();
-    let (server, log) = start(dir.path(), &[("HEDDLE_CACHE_DIR", "cache")]);
+    let variables = [
+        ("HEDDLE_CACHE_DIR", "cache"),
+        ("HEDDLE_PRECOMPILED_DIR", "nowhere"),
+    ];
+    let (server, log) = start(dir.path(), &variables);
     assert_eq!(server.stop(), Some(0));
     let log = log.join().unwrap();
     assert!(
         log.contains("Compiling a part of heddle for this machine"),
         "{log}"
     );
-    let (server, log) = start(dir.path(), &[("HEDDLE_CACHE_DIR", "cache")]);
+    let (server, log) = start(dir.path(), &variables);
     assert_eq!(server.stop(), Some(0));
     assert!(!log.join().unwrap().contains("Compiling"));
 }

@@ -36,6 +36,7 @@ mod polls;
 mod port;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
+mod precompiled;
 mod sender;
 mod server;
 mod servers;

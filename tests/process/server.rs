@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 /// The command with an environment of nothing but what tests set.
 pub fn heddle(dir: &Path) -> Command {
@@ -16,6 +17,17 @@ pub fn heddle(dir: &Path) -> Command {
     // Where tests/coverage/run has what was executed counted.
     command.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
     command
+}
+
+/// The directory that `heddle precompile` has written for all tests.
+pub fn precompiled() -> &'static Path {
+    static WRITTEN: OnceLock<PathBuf> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (code, _, told) = output(heddle(dir).args(["precompile", "--out", "precompiled"]));
+        assert_eq!(code, 0, "{told}");
+        dir.join("precompiled")
+    })
 }
 
 /// A PostgreSQL database of the test's own.
@@ -60,7 +72,8 @@ impl Server {
     pub fn spawn(mut command: Command, variables: &[(&str, &str)]) -> Child {
         command
             .env("HEDDLE_LISTEN", "127.0.0.1:0")
-            // Compiling the standard library takes its time.
+            // Compiling heddle's own modules takes its time.
+            .env("HEDDLE_PRECOMPILED_DIR", precompiled())
             .env(
                 "HEDDLE_CACHE_DIR",
                 concat!(env!("CARGO_TARGET_TMPDIR"), "/process"),

@@ -250,6 +250,7 @@ fn the_doctor_finds_a_key_that_others_can_read() {
 const TEXTS: &[&str] = &[
     "data_dir",
     "cache_dir",
+    "precompiled_dir",
     "database_url",
     "file_store",
     "sqlite_dir",

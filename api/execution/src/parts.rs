@@ -541,6 +541,7 @@ fn runtime_config(settings: &Settings) -> RuntimeConfig {
             .clamp(default.memory_bytes_max, RUN_MEMORY_BYTES_MAX),
         cache_dir: Some(settings.cache_dir.clone()),
         cache_key: Some(settings.cache_key.clone()),
+        precompiled_dir: settings.precompiled_dir.clone(),
         egress: settings.egress.clone(),
         sqlite_files: settings
             .sqlite_dir

@@ -60,6 +60,8 @@ pub struct Settings {
     pub cache_dir: PathBuf,
     /// Signs what is kept there.
     pub cache_key: CacheKey,
+    /// Where that of heddle's own modules is looked for first.
+    pub precompiled_dir: Option<PathBuf>,
     /// Addresses that patterns may reach although they aren't public.
     pub egress: EgressPolicy,
     /// The operator's clients at providers that people consent at.

@@ -11,6 +11,7 @@ use super::pattern::Input;
 use super::progress::Progress;
 use super::report::Report;
 use super::values;
+use crate::config::installed;
 use clap::Args;
 use heddle_catalogue::Start;
 use heddle_contract::manifest::{FUEL_PER_COMPUTE_SECOND, Trigger};
@@ -197,6 +198,7 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
     let default = RuntimeConfig::default();
     let config = RuntimeConfig {
         cache_dir: args.cache_dir.clone().or_else(user_cache_dir),
+        precompiled_dir: installed::code_dir(),
         egress,
         sqlite_files: SqliteFiles::Anywhere,
         concurrent_runs_max: 1,

@@ -13,7 +13,7 @@ use crate::http::server::Tls;
 use bytesize::ByteSize;
 use clap::Args;
 use heddle_model::error::chain;
-use heddle_runtime::{CacheKey, Runtime, RuntimeConfig};
+use heddle_runtime::{CacheKey, Runtime, RuntimeConfig, is_precompiled};
 use heddle_store::sqlite_file::{self, Depth};
 use serde_json::{Map, Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -94,6 +94,7 @@ pub fn doctor(args: &SettingsArgs) -> Result<ExitCode, Failure> {
             }
             checks.push(("database", database(&config)));
             checks.push(("disk", free_space(&config)));
+            checks.push(("machine code", Ok(machine_code(&config))));
             checks.push(("sandbox", sandbox(&config)));
         }
     }
@@ -183,10 +184,21 @@ fn free_space(config: &Config) -> Result<String, String> {
     Ok(format!("{} is free", ByteSize::b(free)))
 }
 
+/// That of heddle's own modules. Without it a start takes longer, which is no problem.
+fn machine_code(config: &Config) -> String {
+    let compiles = "the first start compiles heddle's own parts, which takes some seconds";
+    match config.precompiled_dir.as_deref().map(is_precompiled) {
+        Some(Ok(true)) => "heddle's own parts were compiled when it was installed".to_owned(),
+        Some(Ok(false)) | None => format!("{compiles}; `heddle precompile` does it before"),
+        Some(Err(unusable)) => format!("{compiles}: {unusable}"),
+    }
+}
+
 fn sandbox(config: &Config) -> Result<String, String> {
     let runtime = RuntimeConfig {
         cache_dir: Some(config.cache_dir.clone()),
         cache_key: Some(CacheKey::derived(config.master_key.expose())),
+        precompiled_dir: config.precompiled_dir.clone(),
         ..RuntimeConfig::default()
     };
     Runtime::new(runtime).map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use super::files::FileSettings;
 use super::http::HttpLimits;
 use super::sources::{SettingError, Values};
 use super::values::{bytes, domain, duration, origin, set};
-use super::{Config, LogFormat, keys, logins, oauth_clients};
+use super::{Config, LogFormat, installed, keys, logins, oauth_clients};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
@@ -66,6 +66,7 @@ pub fn data_dir(values: &Values) -> PathBuf {
 
 fn identity(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.cache_dir, values.parsed("cache_dir")?);
+    config.precompiled_dir = values.parsed("precompiled_dir")?.or_else(installed::code_dir);
     let database_url = values.text("database_url");
     config.database_url = database_url.map(Into::into);
     if let Some(url) = database_url

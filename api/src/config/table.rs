@@ -65,6 +65,7 @@ pub const SETTINGS: &[Setting] = &[
         "Directory for the embedded database, the keys and machine code",
     ),
     setting("cache_dir", "<data_dir>/cache", "Directory for machine code"),
+    setting("precompiled_dir", "../lib/heddle", "Output of heddle precompile"),
     secret(
         "database_url",
         "SQLite in the data directory",

@@ -43,14 +43,27 @@ impl Code {
         }
     }
 
+    /// Whether it is a module that this engine can load.
+    pub fn check_module(&self, engine: &Engine) -> wasmtime::Result<()> {
+        let same = match self {
+            Code::File { file, bytes } => Code::File {
+                file: file.try_clone()?,
+                bytes: *bytes,
+            },
+            Code::Memory(code) => Code::Memory(code.clone()),
+        };
+        same.module(engine).map(drop)
+    }
+
     /// Loads a module.
     pub(crate) fn module(self, engine: &Engine) -> wasmtime::Result<Module> {
         match self {
             Code::File { file, .. } => {
                 #[expect(unsafe_code, reason = "loading machine code that was made by this program")]
                 // SAFETY: whoever made this `Code` vouches for it: it comes from wasmtime's compiler in this process or in a
-                // confined worker, or from a file whose MAC only this program can make (see ARCHITECTURE.md). The file is
-                // sealed, or this user's own, and so is not changed while it is mapped.
+                // confined worker, from a file whose MAC only this program can make, or from one that only those can write who can
+                // replace the program (see ARCHITECTURE.md). The file is sealed, or belongs to this user or one of those, and so
+                // is not changed while it is mapped.
                 unsafe {
                     Module::deserialize_open_file(engine, file)
                 }

@@ -4,6 +4,7 @@
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::user_cache_dir;
 use crate::cli::serve;
+use crate::config::installed;
 use heddle_compiler::{Options, Severity};
 use heddle_model::clock::{Clock, monotonic};
 use heddle_model::error::Code;
@@ -137,6 +138,7 @@ pub fn run_all(
 fn runtime(values: &Values, threads: usize) -> Result<Runtime, Failure> {
     let config = RuntimeConfig {
         cache_dir: values.cache_dir.clone().or_else(user_cache_dir),
+        precompiled_dir: installed::code_dir(),
         concurrent_runs_max: u32::try_from(threads).unwrap_or(u32::MAX),
         ..RuntimeConfig::default()
     };
