@@ -4,7 +4,7 @@
 //! and, where there is one, in Node.js, checks that all give the same result, and prints times beside each other, then
 //! the guest's instructions (fuel) by step. `-- --quick` takes a tenth of the time, `-- --only JOB` one job, `-- --json`
 //! prints the rows as JSON. `-- --against PROGRAM` compares with another build of this benchmark by turns. Figures are
-//! kept in `benches/README.md`.
+//! kept in `benches/data/README.md`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
