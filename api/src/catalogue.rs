@@ -1,7 +1,8 @@
 //! The catalogue of node types as data for machines: parameters as JSON Schema, examples as JSON.
 
 use heddle_catalogue::{
-    Category, Content, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType, node_types,
+    Category, Content, Emits, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType,
+    node_types,
 };
 use serde_json::{Map, Value, json};
 
@@ -35,12 +36,16 @@ pub fn describe(node_type: &NodeType) -> Value {
         "outputsPerCase": node_type.outputs == Outputs::SwitchCases,
         "executesPer": if node_type.works_on_lists() { "list" } else { "item" },
         "sends": if node_type.sends() == Sends::Several { "several" } else { "one" },
+        "emits": node_type.emits.name(),
         "parameters": object_schema(node_type.parameters),
         "effects": node_type.effects,
         "examples": node_type.examples.iter().map(example).collect::<Vec<_>>(),
     });
     if let Sends::OneUnless(parameter) = node_type.sends() {
         described["sendsSeveralIf"] = parameter.into();
+    }
+    if let Emits::Parameter(parameter) = node_type.emits {
+        described["emitsParameter"] = parameter.into();
     }
     described
 }

@@ -8,6 +8,7 @@ pub mod installed;
 pub mod keys;
 mod logins;
 mod oauth_clients;
+mod setting;
 pub mod settings;
 pub mod sources;
 pub mod table;
@@ -97,7 +98,6 @@ pub struct Config {
     pub workspace_quotas: WorkspaceQuotas,
     /// Limit of webhook requests per minute from one IP address; 0: no limit.
     pub webhook_rate_limit: u32,
-    /// What those are counted by.
     pub webhook_rate_limit_by: CountedBy,
     /// Limit of requests per minute to all webhooks of a workspace, or of a user outside of workspaces; 0: no limit.
     pub webhook_tenant_rate_limit: u32,
@@ -139,10 +139,14 @@ pub struct Config {
     pub run_fuel_max: u64,
     /// Memory limit of a run, in bytes.
     pub run_memory_bytes_max: usize,
+    /// Limit of the effects of a run.
+    pub run_effects_max: u32,
     /// Fuel that a pattern may give its runs; at least their limit.
     pub run_fuel_ceiling: u64,
     /// Memory that a pattern may give its runs, in bytes; at least their limit.
     pub run_memory_bytes_ceiling: usize,
+    /// Effects that a pattern may give its runs; at least their limit.
+    pub run_effects_ceiling: u32,
     /// Memory of all runs that execute at a time, in bytes; `None`: half of the machine's.
     pub runs_memory_bytes_max: Option<u64>,
     /// Concurrent runs per workspace.
@@ -272,8 +276,10 @@ impl Config {
             test_timeout: Duration::from_secs(10),
             run_fuel_max: 10_000_000_000,
             run_memory_bytes_max: 256 << 20,
+            run_effects_max: 1_000,
             run_fuel_ceiling: 300_000_000_000,
             run_memory_bytes_ceiling: 512 << 20,
+            run_effects_ceiling: 10_000,
             runs_memory_bytes_max: None,
             workspace_concurrency_max: 64,
             mailboxes_max: 500,
@@ -352,8 +358,10 @@ impl Config {
             lease: self.lease,
             run_fuel_max: self.run_fuel_max,
             run_memory_bytes_max: self.run_memory_bytes_max,
+            run_effects_max: self.run_effects_max,
             run_fuel_ceiling: self.run_fuel_ceiling.max(self.run_fuel_max),
             run_memory_bytes_ceiling: self.run_memory_bytes_ceiling.max(self.run_memory_bytes_max),
+            run_effects_ceiling: self.run_effects_ceiling.max(self.run_effects_max),
             runs_memory_bytes_max: self.runs_memory_bytes_max,
             run_timeout: self.run_timeout,
             test_timeout: self.test_timeout,

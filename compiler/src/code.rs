@@ -5,13 +5,15 @@ use crate::diagnostic::{Diagnostic, unsentenced};
 use crate::expression::{Cost, cost, levels_at_most};
 use crate::findings::{Findings, TOLD_MAX};
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{ModuleExportName, Statement};
+use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier, ModuleExportName, Statement};
 use oxc_parser::{Parser, ParserReturn};
 use oxc_span::{GetSpan, SourceType};
 use std::ops::Range;
 
 /// A module's source may have so many bytes.
 const SOURCE_BYTES_MAX: usize = 64 << 10;
+/// What the engine has of Luxon, and nothing else that can be imported (`javascript/engine/src/luxon.mjs`).
+const LUXON: &[&str] = &["DateTime", "Duration", "Interval"];
 /// As for expressions, see `expression::parse`.
 const STACK_PER_LEVEL_BYTES: usize = 6 * 1024;
 const STACK_LEAST_BYTES: usize = 256 * 1024;
@@ -90,12 +92,11 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
         match statement {
             Statement::ImportDeclaration(_) if found.len() > TOLD_MAX => {}
             Statement::ImportDeclaration(import) => {
-                let help =
-                    "only built-ins are available: fetch, URL, crypto, TextEncoder and the like".to_owned();
-                let message = format!("`{}` can't be imported", import.source.value);
-                let span = import.span();
-                let range = span.start as usize..span.end as usize;
-                found.push(diagnostic(source, "import", message, range).with_help(help));
+                if let Some((message, help)) = refused(import) {
+                    let span = import.span();
+                    let range = span.start as usize..span.end as usize;
+                    found.push(diagnostic(source, "import", message, range).with_help(help.to_owned()));
+                }
             }
             Statement::ExportDefaultDeclaration(_) => has_default = true,
             Statement::ExportNamedDeclaration(export) => {
@@ -113,6 +114,31 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
         found.push(Diagnostic::error("no-default-export", message).with_help(help));
     }
     found
+}
+
+/// Why something can't be imported, and what helps. There is nothing but what the engine calls `luxon`.
+fn refused(import: &ImportDeclaration<'_>) -> Option<(String, &'static str)> {
+    let module = import.source.value.as_str();
+    if module != "luxon" {
+        let help = "only built-ins are available: fetch, URL, crypto, TextEncoder and the like";
+        return Some((format!("`{module}` can't be imported"), help));
+    }
+    let help = "write `import { DateTime, Duration, Interval } from \"luxon\"`";
+    import
+        .specifiers
+        .iter()
+        .flatten()
+        .find_map(|specifier| match specifier {
+            ImportDeclarationSpecifier::ImportSpecifier(specifier) => {
+                let name = specifier.imported.name();
+                let is_there = LUXON.contains(&name.as_str());
+                (!is_there).then(|| (format!("`{}` of `luxon` is not there", name.as_str()), help))
+            }
+            ImportDeclarationSpecifier::ImportDefaultSpecifier(_) => {
+                Some(("`luxon` has no default export".to_owned(), help))
+            }
+            ImportDeclarationSpecifier::ImportNamespaceSpecifier(_) => None,
+        })
 }
 
 fn parse<'a>(source: &'a str, allocator: &'a Allocator) -> ParserReturn<'a> {

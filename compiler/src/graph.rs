@@ -20,6 +20,8 @@ const WAIT_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
 const MEMORY_MB: (u64, u64) = (16, 4_096);
 /// What a run may compute: up to a day.
 const COMPUTE_SECONDS: (u64, u64) = (1, 86_400);
+/// Effects of a run: up to the most that a server can allow.
+const EFFECTS: (u64, u64) = (1, 100_000);
 /// Most elements in flight.
 const CONCURRENCY_MAX: u64 = 1_000;
 
@@ -29,6 +31,7 @@ const SETTINGS: &[&str] = &[
     "timeoutMs",
     "memoryMb",
     "computeSeconds",
+    "maxEffects",
     "retry",
     "errorPatternId",
     "expressions",
@@ -284,6 +287,7 @@ impl Reader<'_> {
             timeout_ms: self.whole(settings, ("settings", "timeoutMs"), (1, WAIT_MS_MAX)),
             memory_mb: self.whole(settings, ("settings", "memoryMb"), MEMORY_MB),
             compute_seconds: self.whole(settings, ("settings", "computeSeconds"), COMPUTE_SECONDS),
+            max_effects: self.whole(settings, ("settings", "maxEffects"), EFFECTS),
             retry: self.retry(settings, "settings"),
             error_pattern_id: self.text(settings, "settings", "errorPatternId"),
             expressions: self

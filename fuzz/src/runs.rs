@@ -2,7 +2,7 @@
 //!
 //! Graphs come from the generator of `tests/semantics`, so that most of them are valid before they are mutated.
 
-use heddle_runtime::{Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig};
+use heddle_runtime::{Ceilings, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig};
 use serde_json::Value;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -59,6 +59,13 @@ fn limits() -> Limits {
         output_bytes_max: 64 << 10,
         effects_max: 20,
         event_bytes_max: 1 << 20,
+        // No setting of a pattern gets past these.
+        ceilings: Ceilings {
+            fuel: 20_000_000,
+            memory_bytes: 16 << 20,
+            effects: 20,
+            ..Ceilings::default()
+        },
         ..Limits::default()
     }
 }

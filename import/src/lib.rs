@@ -35,7 +35,9 @@ mod table;
 mod workflow;
 
 pub use finding::Finding;
-pub use read::{Refused, WORKFLOW_BYTES_MAX, WORKFLOWS_MAX, find, find_fragments};
+pub use read::{
+    Refused, VALUES_MAX, WORKFLOW_BYTES_MAX, WORKFLOWS_MAX, find, find_fragments, values_at_most,
+};
 pub use report::{ConnectionNeeded, Item, Level, Report, Summary};
 pub use workflow::{Calls, Workflow};
 

@@ -10,7 +10,7 @@ mod rules;
 mod table;
 mod values;
 
-pub use read::{Flow, find, find_within};
+pub use read::{Flow, Size, find, find_within};
 
 use crate::built::Drawn;
 use crate::report::Report;

@@ -6,6 +6,7 @@
 mod definition;
 mod document;
 mod operation;
+mod size;
 mod yaml;
 
 use crate::read::Refused;
@@ -15,6 +16,7 @@ use heddle_compiler::{Options, Severity};
 use operation::{Body, Operation, Place, Taken};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+pub use size::{VALUES_MAX, few_values};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Above which a document is refused unread.
@@ -136,8 +138,20 @@ pub fn parse(text: &str) -> Result<Value, Refused> {
         return Err(Refused(format!("it is larger than {limit} MiB")));
     }
     match is_json(text) {
-        true => serde_json::from_str(text).map_err(|error| Refused(format!("it is not valid JSON: {error}"))),
+        true => {
+            few_values(text)?;
+            serde_json::from_str(text).map_err(|error| Refused(format!("it is not valid JSON: {error}")))
+        }
         false => yaml::read(text),
+    }
+}
+
+/// How many values a text has at most, but for those that aliases repeat: before any is made.
+pub fn values_at_most(text: &str) -> usize {
+    match is_json(text) {
+        true => heddle_compiler::text::values_at_most(text),
+        // One of these stands before each value, and in many other places.
+        false => text.bytes().filter(|byte| b",[{:-?\n".contains(byte)).count() + 1,
     }
 }
 

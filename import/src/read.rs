@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub const WORKFLOW_BYTES_MAX: usize = 16 << 20;
 /// Workflows that are imported together.
 pub const WORKFLOWS_MAX: usize = 200;
+/// Values of what is imported together, those within texts counted as well, for whoever has no memory for any number of them.
+pub const VALUES_MAX: usize = 500_000;
 /// Nodes of a workflow.
 const NODES_MAX: usize = 600;
 const EDGES_MAX: usize = 3_000;
@@ -16,6 +18,17 @@ const NAME_CHARS_MAX: usize = 200;
 /// Why something is no workflow, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
+
+/// How many values the JSON text of workflows or flows can become at most, before any is made. Texts in it may be JSON again,
+/// whatever is escaped in them, so that what separates and begins values counts wherever it is.
+pub fn values_at_most(text: &str) -> usize {
+    let plain = text
+        .bytes()
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
+        .count();
+    // Of these three: \u002c, \u005b and \u007b.
+    plain + text.matches("u00").count() + 1
+}
 
 /// The workflows in a JSON value; none if there are none.
 pub fn find(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused> {

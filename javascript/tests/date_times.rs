@@ -50,6 +50,32 @@ fn what_needs_no_comparison() {
     }
 }
 
+#[test]
+fn luxon_is_imported_by_its_name() {
+    for source in [
+        "import { DateTime, Duration as Span } from 'luxon';
+        export default () => [DateTime === globalThis.DateTime, Span.name];",
+        "import * as luxon from 'luxon';
+        export default () => [luxon.DateTime === DateTime, luxon.Duration.name];",
+        "const { DateTime: Time, Duration } = require('luxon');
+        export default () => [Time === DateTime, Duration.name];",
+        "export default async () => {
+            const luxon = await import('luxon');
+            return [luxon.DateTime === DateTime, luxon.Duration.name];
+        };",
+    ] {
+        assert_eq!(
+            run(source, Value::Null),
+            Ok(json!([true, "Duration"])),
+            "{source}"
+        );
+    }
+    for name in ["fs", "luxon/x", "./luxon", "constructor"] {
+        let found = thrown(&format!("require('{name}')"));
+        assert!(found.contains(&format!("Cannot find module '{name}'")), "{found}");
+    }
+}
+
 /// The message of what code throws.
 fn thrown(code: &str) -> String {
     let source = format!("export default () => {{ return {code}; }}");

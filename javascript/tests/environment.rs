@@ -180,6 +180,7 @@ fn sources_without_a_function_are_refused() {
             "import fs from 'fs'; export default () => 1;",
             "could not load module 'fs'",
         ),
+        ("import { Info } from 'luxon'; export default () => 1;", "Info"),
         ("throw new Error('at the top');", "at the top"),
         (
             "await new Promise(() => {}); export default () => 1;",
@@ -320,7 +321,7 @@ fn web_interfaces_behave_as_specified() {
         ),
         ("URL.canParse('nope')", json!(false)),
         (
-            "[typeof process, typeof require, typeof std, typeof os, typeof WebAssembly]",
+            "[typeof process, typeof module, typeof std, typeof os, typeof WebAssembly]",
             json!(["undefined", "undefined", "undefined", "undefined", "undefined"]),
         ),
         (

@@ -57,6 +57,28 @@ fn a_value_that_refers_to_a_file_is_read_in_parts() {
 }
 
 #[test]
+fn a_part_of_a_stored_file_is_read_alone() {
+    let source = "export default async ({input}) => {
+        const part = input.slice(2, -1, 'text/plain');
+        const inner = part.slice(-3);
+        const empty = await input.slice(4, 2).bytes();
+        return [part instanceof File, part.size, part.type, await inner.text(), inner.size, empty.length];
+    }";
+    let file = json!({"$file": "01", "name": "a.txt", "type": "text/plain", "size": 10});
+    let mut asked = Vec::new();
+    let (_, result) = run_with(source, file, Limits::default(), |kind, request| {
+        assert_eq!(kind, "file-piece");
+        asked.push((request["offset"].clone(), request["limit"].clone()));
+        Ok(json!({"base64": "eHl6", "size": 10}))
+    });
+    assert_eq!(
+        result.unwrap().unwrap(),
+        json!([false, 7, "text/plain", "xyz", 3, 0])
+    );
+    assert_eq!(asked, [(json!(6), json!(3))]);
+}
+
+#[test]
 fn files_in_the_value_are_stored_and_others_are_not() {
     let source = "export default async ({input}) => {
         const file = new File(['a', new Uint8Array([98]), new Blob(['c'])], 'a.txt', {type: 'text/plain'});
@@ -139,12 +161,96 @@ fn a_file_is_the_body_of_a_request() {
 }
 
 #[test]
+fn a_form_is_the_body_of_a_request() {
+    let source = "export default async ({input}) => {
+        const form = new FormData();
+        form.append('a \\\"b', 'one\\ntwo');
+        form.append('made', new File(['x'], 'x.txt', {type: 'text/plain'}));
+        form.append('stored', input);
+        form.append('renamed', input, 'b.txt');
+        await fetch('http://a/', {method: 'POST', body: form});
+    }";
+    let mut asked = Vec::new();
+    let file = json!({"$file": "01", "name": "a.txt", "type": "text/plain"});
+    let (_, result) = run_with(source, file.clone(), Limits::default(), |kind, request| {
+        assert_eq!(kind, "http");
+        asked.push(request.clone());
+        Ok(json!({"status": 200, "headers": {}, "text": ""}))
+    });
+    result.unwrap().unwrap();
+    let kind = asked[0]["headers"][0][1].as_str().unwrap();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+    assert_eq!(asked[0]["headers"][0][0], "content-type");
+    let head = |begin: &str, name: &str, file: &str| {
+        format!(
+            "{begin}--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{file}\"\r\n\
+             Content-Type: text/plain\r\n\r\n"
+        )
+    };
+    let field =
+        format!("--{boundary}\r\nContent-Disposition: form-data; name=\"a %22b\"\r\n\r\none\r\ntwo\r\n");
+    let renamed = json!({"$file": "01", "name": "b.txt", "type": "text/plain"});
+    let expected = json!({"pieces": [
+        {"text": head(&field, "made", "x.txt")},
+        {"base64": "eA=="},
+        {"text": head("\r\n", "stored", "a.txt")},
+        {"file": file},
+        {"text": head("\r\n", "renamed", "b.txt")},
+        {"file": renamed},
+        {"text": format!("\r\n--{boundary}--\r\n")},
+    ]});
+    assert_eq!(asked[0]["body"], expected);
+}
+
+#[test]
+fn forms_are_those_of_the_standard() {
+    for (code, expected) in [
+        (
+            "const form = new FormData(); form.append('a', 1); form.append('b', 'x'); form.append('a', null);
+            return [[...form], form.get('a'), form.getAll('a'), form.get('c'), form.has('b')];",
+            json!([[["a", "1"], ["b", "x"], ["a", "null"]], "1", ["1", "null"], null, true]),
+        ),
+        (
+            "const form = new FormData(); form.append('a', 1); form.append('b', 2); form.append('a', 3);
+            form.set('a', 4); form.set('c', 5); form.delete('b');
+            return [[...form.entries()], [...form.keys()], [...form.values()]];",
+            json!([[["a", "4"], ["c", "5"]], ["a", "c"], ["4", "5"]]),
+        ),
+        (
+            "const form = new FormData(); form.append('a', new Blob(['xy'], {type: 'text/csv'})); form.append('a', new Blob(['z']), 'z.bin');
+            const [one, other] = form.getAll('a');
+            return [one instanceof File, one.name, one.type, await one.text(), other.name];",
+            json!([true, "blob", "text/csv", "xy", "z.bin"]),
+        ),
+    ] {
+        assert_eq!(body(code), expected, "{code}");
+    }
+    for (code, message) in [
+        ("new FormData().append('a', 'b', 'c')", "only with a File or Blob"),
+        ("new FormData({})", "takes nothing"),
+        (
+            "fetch('http://a/', {body: new FormData()})",
+            "A GET request can't have a body",
+        ),
+        ("new Response(new FormData())", "can't be a response's body"),
+    ] {
+        let failure = run(&format!("export default () => {code}"), Value::Null).unwrap_err();
+        let found = failure["message"].as_str().unwrap_or_default();
+        assert!(found.contains(message), "{code}: {found}");
+    }
+}
+
+#[test]
 fn what_is_no_file_is_refused() {
     for (code, message) in [
         ("new File(['a'])", "takes the file's parts and its name"),
         ("new File('a', 'a')", "takes an array"),
         ("new File([input], 'a')", "read it first"),
         ("input.slice(1)", "read it first"),
+        (
+            "fetch('http://a/', {method: 'POST', body: Object.assign(input, {size: 5}).slice(1)})",
+            "can't be sent: read it first",
+        ),
         ("File.prototype.bytes.call({})", "not a file"),
     ] {
         let source = format!("export default async ({{input}}) => {{ await ({code}); }}");

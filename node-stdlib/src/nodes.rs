@@ -85,6 +85,7 @@ pub mod csv;
 pub mod date_time;
 pub mod fields;
 pub mod file;
+mod file_value;
 pub mod flow;
 pub mod hash;
 // Natively only for its tests, since its crates are large.

@@ -42,7 +42,12 @@ fn read(content: &str, parameters: &str) -> String {
         }
         _ => (rest, Value::Null),
     };
-    let result = Object::from_iter([("text", Value::from(text)), ("next", next)]);
+    let asked = request.get("encoding").unwrap().to_text().to_string();
+    let mut result = Object::from_iter([("text", Value::from(text)), ("next", next)]);
+    // As the host tells what was not UTF-8.
+    if asked != "auto" {
+        result.insert("encoding", Value::from(asked));
+    }
     match resume.unwrap()(&parameters, Value::Object(result), &mut fake) {
         Ok(Outcome::Emit(emission)) => emission.0[0].1.to_json(),
         Ok(other) => panic!("{other:?}"),
@@ -82,5 +87,19 @@ fn each_line_may_be_json() {
     assert!(
         made.starts_with("PARAMETER: Parameter `format` must be text, json or base64"),
         "{made}"
+    );
+}
+
+#[test]
+fn lines_in_another_encoding_have_their_places_in_what_was_read() {
+    let json = |offset: usize, content: &str| {
+        let parameters = format!(r#"{{"format": "jsonLines", "encoding": "utf-16le", "offset": {offset}}}"#);
+        read(content, &parameters)
+    };
+    assert_eq!(json(0, "\u{feff}1\n2"), r#"{"items":[1,2],"next":null}"#);
+    let found = json(2, "1\n2\n[}");
+    assert!(
+        found.starts_with("PARSE: A line of what was read, as UTF-8, is not valid JSON:"),
+        "{found}"
     );
 }

@@ -16,9 +16,14 @@ use support::{Fake, value};
 struct Host<'a> {
     content: &'a str,
     piece: usize,
+    /// In which the first piece is to be asked for.
+    encoding: String,
     written: String,
     pieces_read: usize,
 }
+
+/// What the host says of every file, and the other pieces are to be asked for in.
+const FOUND: &str = "windows-1252";
 
 impl Host<'_> {
     fn answer(&mut self, request: &Value) -> Value {
@@ -33,11 +38,17 @@ impl Host<'_> {
         match text("operation").as_str() {
             "read" => {
                 self.pieces_read += 1;
+                let expected = match number("offset") {
+                    0 => self.encoding.as_str(),
+                    _ => FOUND,
+                };
+                assert_eq!(text("encoding"), expected);
                 let rest = &self.content[number("offset")..];
                 let piece = &rest[..rest.ceil_char_boundary(self.piece)];
                 let next = (piece.len() < rest.len()).then_some(number("offset") + piece.len());
                 let next = next.map_or(Value::Null, |next| Value::Number(next as f64));
-                Object::from_iter([("text", Value::from(piece)), ("next", next)]).into()
+                let encoding = ("encoding", Value::from(FOUND));
+                Object::from_iter([("text", Value::from(piece)), ("next", next), encoding]).into()
             }
             "write" => {
                 assert_eq!(number("at"), self.written.len());
@@ -60,9 +71,14 @@ impl Host<'_> {
 
 /// What leaves the node, the text that it wrote, and in how many pieces it has read.
 fn converted(parameters: &str, content: &str, piece: usize) -> Result<(String, String, usize), Failure> {
+    let Value::Object(parameters) = value(parameters) else {
+        panic!("{parameters}")
+    };
+    let encoding = parameters.get("encoding").map(Value::to_text);
     let mut host = Host {
         content,
         piece,
+        encoding: encoding.map_or_else(|| "auto".to_owned(), |label| label.to_string()),
         written: String::new(),
         pieces_read: 0,
     };
@@ -75,9 +91,6 @@ fn converted(parameters: &str, content: &str, piece: usize) -> Result<(String, S
             other => Ok(other.clone()),
         }],
         ..Fake::default()
-    };
-    let Value::Object(parameters) = value(parameters) else {
-        panic!("{parameters}")
     };
     let (run, _) = lookup("ConvertFile").unwrap();
     let mut outcome = run(&parameters, &mut fake)?;
@@ -139,6 +152,14 @@ fn records_are_the_same_however_the_file_is_cut() {
             );
         }
     }
+}
+
+#[test]
+fn a_file_is_asked_for_in_the_encoding_of_the_node_and_then_in_that_which_was_found() {
+    for parameters in ["{}", r#"{"encoding": "auto"}"#, r#"{"encoding": "latin1"}"#] {
+        assert_eq!(list(parameters, "a\n1\n2\n", 3), r#"[{"a":"1"},{"a":"2"}]"#);
+    }
+    assert!(list(r#"{"encoding": []}"#, "a\n", 3).starts_with("PARAMETER: Parameter `encoding` takes text"));
 }
 
 #[test]

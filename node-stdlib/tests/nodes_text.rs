@@ -43,8 +43,36 @@ fn json_is_read_and_written() {
         failure.starts_with("PARSE: ") && failure.ends_with("line 2, column 8."),
         "{failure}"
     );
-    assert!(run("Json", "{}", r#"{"a": 1}"#).starts_with("PARAMETER: This node works on text"));
+    assert!(
+        run("Json", "{}", r#"{"a": 1}"#)
+            .starts_with("PARAMETER: This node works on text, but its input is an object")
+    );
     assert!(run("Json", r#"{"operation": "stringify", "indent": 11}"#, "1").starts_with("PARAMETER: "));
+}
+
+#[test]
+fn a_file_is_refused_with_the_node_that_reads_it() {
+    let file = r#"{"$file": "f", "name": "orders.csv", "type": "text/csv", "size": 9}"#;
+    let by_value = format!(r#"{{"value": {file}}}"#);
+    assert_eq!(
+        run("Csv", &by_value, "null"),
+        "PARAMETER: Parameter `value` takes text, but it is a file. The node ConvertFile (`from: \"csv\"`, `to: \"list\"`) gives \
+         its rows, the node File (`operation: \"read\"`) its text."
+    );
+    assert_eq!(
+        run("Json", "{}", file),
+        "PARAMETER: This node works on text, but its input is a file. The node File (`operation: \"read\"`, `format: \"json\"`) \
+         gives the value that it holds."
+    );
+    let first = "Make it text first with the node File (`operation: \"read\"`).";
+    for node in ["Xml", "Yaml", "Hash", "Markdown"] {
+        let refused = format!("PARAMETER: This node works on text, but its input is a file. {first}");
+        assert_eq!(run(node, "{}", file), refused, "{node}");
+    }
+    assert_eq!(
+        run("Regex", &format!(r#"{{"text": {file}, "pattern": "a"}}"#), "null"),
+        format!("PARAMETER: Parameter `text` takes text, but it is a file. {first}")
+    );
 }
 
 #[test]

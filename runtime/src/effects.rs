@@ -7,6 +7,7 @@
 mod call;
 mod callback;
 mod calls;
+mod charset;
 mod chat;
 mod component;
 mod connectors;

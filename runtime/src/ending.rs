@@ -15,7 +15,7 @@ use std::time::Instant;
 /// An outcome of a run that could not begin, or came to no end by itself.
 pub fn refused(error: RunError, started: Instant) -> Outcome {
     let mut outcome = Outcome::refused(error);
-    outcome.usage.duration_us = started.elapsed().as_micros() as u64;
+    outcome.usage.duration_us = heddle_sandbox::clock::since(started).as_micros() as u64;
     outcome
 }
 
@@ -60,7 +60,7 @@ pub fn outcome(report: Report, ending: &Ending) -> Result<Outcome, Masking> {
             effects: facts.started,
             effects_begun: facts.begun,
             egress_bytes: facts.egress_bytes.saturating_add(by_components),
-            duration_us: ending.started.elapsed().as_micros() as u64,
+            duration_us: heddle_sandbox::clock::since(ending.started).as_micros() as u64,
         },
     };
     match report.end {

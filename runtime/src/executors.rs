@@ -21,7 +21,7 @@ use crate::sealed::SealedProgram;
 use heddle_contract::abi::code;
 use heddle_processes::{Process, WorkerError};
 use heddle_sandbox::RunError;
-use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::clock::{monotonic, since};
 use look::Looks;
 use metrics::counter;
 use process::{Executor, RemoteRun};
@@ -306,7 +306,7 @@ async fn keep(setting: Arc<Setting>, place: Arc<Standing>, changes: watch::Sende
             }
             Err(error) => tracing::error!(%error, "An executor process can't be started"),
         }
-        if began.elapsed() >= GOOD_LIFE {
+        if since(began) >= GOOD_LIFE {
             // The next one is there at once.
             wait = RESTART_MIN;
             continue;

@@ -112,7 +112,7 @@ pub enum ManifestError {
     /// As many components are not in the module.
     #[error("it lists {listed} components, but the module has {found}")]
     ComponentCount {
-        /// By the manifest.
+        /// How many the manifest has.
         listed: usize,
         /// In the module.
         found: usize,

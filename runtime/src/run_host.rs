@@ -25,7 +25,7 @@ use heddle_contract::abi::code;
 use heddle_contract::manifest::Manifest;
 use heddle_sandbox::{
     Asked, EffectCode, EffectError, EffectHost, Limits, Origin, RequestHost, RunError, RunInput, Stop,
-    Waited, Waiting, WatchEvent,
+    UNDER_WAY_MAX, Waited, Waiting, WatchEvent,
 };
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
@@ -286,6 +286,9 @@ impl EffectHost for RunHost {
         let id = self.effects.started();
         if id >= self.limits.effects_max {
             return Err(Stop::too_many_effects(&self.limits));
+        }
+        if self.effects.under_way() >= UNDER_WAY_MAX {
+            return Err(Stop::too_many_effects_at_once());
         }
         let (node, key) = (asked.node, bounded_key(&asked.key));
         if self.is_contained && containment::is_outside(&self.manifest, &asked.kind, asked.request.as_deref())

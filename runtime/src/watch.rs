@@ -2,7 +2,7 @@
 //! left out and counted.
 
 use crate::secrets::Vault;
-use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::{LogLine, NodeEvent, NodePhase, WatchEvent, omitted};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -246,6 +246,6 @@ pub(crate) fn host(request: Option<&str>) -> Option<String> {
     })
 }
 
-fn micros(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
+fn micros(began: Instant) -> u64 {
+    u64::try_from(since(began).as_micros()).unwrap_or(u64::MAX)
 }

@@ -358,6 +358,35 @@ fn each_limit_ends_the_run_with_its_code() {
 }
 
 #[test]
+fn a_run_has_a_thousand_effects_unless_its_pattern_says_otherwise() {
+    let rows: Vec<u32> = (0..1_200).collect();
+    let mut counts = chain(
+        "KeyValue",
+        json!({"each": true, "parameters": {"operation": "increment", "key": "rows"}}),
+    );
+    let ended = run(&counts, &json!(rows), &["--json"]);
+    let error = ended.assert_code(1).json()["error"].clone();
+    assert_eq!(
+        (&error["code"], &error["nodeId"]),
+        (&json!("EFFECT_LIMIT"), &json!("it"))
+    );
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("The run started more than its 1,000 effects while node `it` was executing.")
+            && message
+                .ends_with("or raise `maxEffects` in the pattern's settings: up to 10,000 are allowed here."),
+        "{message}"
+    );
+    counts["settings"] = json!({"maxEffects": 1_200});
+    let result = run(&counts, &json!(rows), &["--json"]).assert_code(0).json();
+    assert_eq!(result["output"].as_array().unwrap().last(), Some(&json!(1_200)));
+    assert_eq!(result["usage"]["effects"], 1_200);
+    counts["settings"] = json!({"maxEffects": 1_199});
+    let result = run(&counts, &json!(rows), &["--json"]).assert_code(1).json();
+    assert_eq!(result["error"]["code"], "EFFECT_LIMIT");
+}
+
+#[test]
 fn private_addresses_are_refused_unless_allowed() {
     let server = Server::start(vec![
         json!({"method": "GET", "path": "/", "status": 200, "body": {"ok": true}}),

@@ -15,6 +15,8 @@ fn code_is_parsed_before_it_runs() {
         "const f = async () => 1; export { f as default }",
         "export default () => {\n  const a = ;\n}",
         "import fs from 'fs';\nexport default () => fs;",
+        "import { DateTime } from 'luxon';\nexport default () => DateTime.now();",
+        "import { DateTime, Info } from 'luxon';\nimport luxon from 'luxon';\nexport default () => Info;",
         "const a = 1;",
         "",
         "export default ({input}) => new Date(input).toLocaleDateString('de-AT')",
@@ -29,6 +31,14 @@ error[syntax] s code: this is not a valid JavaScript module: unexpected token (l
 error[import] s code: `fs` can't be imported (line 1, column 1)
   only built-ins are available: fetch, URL, crypto, TextEncoder and the like
   at `import fs from 'fs';`
+--
+--
+error[import] s code: `Info` of `luxon` is not there (line 1, column 1)
+  write `import { DateTime, Duration, Interval } from "luxon"`
+  at `import { DateTime, Info } from 'luxon';`
+error[import] s code: `luxon` has no default export (line 2, column 1)
+  write `import { DateTime, Duration, Interval } from "luxon"`
+  at `import luxon from 'luxon';`
 --
 error[no-default-export] s code: the module has no default export
   write `export default ({input}) => …`

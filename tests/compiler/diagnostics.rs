@@ -112,11 +112,12 @@ says!(malformed_fields, of(json!({
         { "id": "t", "type": "OnManual", "data": null },
     ],
     "edges": [{ "source": "t" }, { "source": "t", "target": "n", "sourceHandle": 3 }],
-    "settings": { "timeoutMs": "soon", "memoryMb": 8, "computeSeconds": 0.5, "retry": { "maxAttempts": 1.5 } },
+    "settings": { "timeoutMs": "soon", "memoryMb": 8, "computeSeconds": 0.5, "maxEffects": 100_001, "retry": { "maxAttempts": 1.5 } },
 })), @r#"
 error[malformed] graph: settings.timeoutMs must be a whole number from 1 to 2592000000, not the text "soon"
 error[malformed] graph: settings.memoryMb must be a whole number from 16 to 4096, not 8
 error[malformed] graph: settings.computeSeconds must be a whole number from 1 to 86400, not 0.5
+error[malformed] graph: settings.maxEffects must be a whole number from 1 to 100000, not 100001
 error[malformed] graph: settings.retry.maxAttempts must be a whole number from 1 to 100, not 1.5
 error[malformed] graph: nodes[0] must be an object, not 5
 error[malformed] graph: nodes[1].id must be 1 to 64 letters, digits and any of _ . : - (given: the text "a b")

@@ -479,7 +479,8 @@ fn lenient_expressions_are_part_of_the_module() {
         "{:?}",
         messages(&drawn)
     );
-    drawn["settings"] = json!({ "memoryMb": 32, "computeSeconds": 5, "expressions": "lenient" });
+    drawn["settings"] =
+        json!({ "memoryMb": 32, "computeSeconds": 5, "maxEffects": 5_000, "expressions": "lenient" });
     let artifact = compile(&drawn, &json!({}), &Options::default()).artifact.unwrap();
     assert_eq!(artifact.manifest.abi_version, ABI_VERSION_LENIENT);
     let settings = serde_json::to_value(&artifact.manifest.settings).unwrap();

@@ -17,6 +17,7 @@ fn a_poll_is_checked() {
         "url": "/orders", "connection": "shop", "cron": "0 * * * *", "timezone": "Europe/Berlin", "items": "data.0.list",
         "id": "meta.id", "startFrom": "beginning", "method": "POST", "body": {"a": [1]}, "headers": {"A": "b"},
         "query": {"q": ["a", 1]}, "cursor": "-1.id", "cursorParameter": "after", "timeoutMs": 5000,
+        "as": "list",
     });
     assert_eq!(told(whole), [""; 0]);
     let cases = [
@@ -62,6 +63,26 @@ fn a_poll_is_checked() {
         let said = told(parameters).join("\n");
         assert!(said.contains(part) && said.contains("error["), "{part}: {said}");
     }
+}
+
+#[test]
+fn what_a_poll_has_instead_is_said() {
+    let said = |more: Value| {
+        let mut parameters = json!({"url": "https://x.example.com"});
+        let more = more.as_object().unwrap().clone();
+        parameters.as_object_mut().unwrap().extend(more);
+        of(graph([node("list", "OnPoll", parameters)], &[]))
+    };
+    let of_id = said(json!({"id": "{{ $item.guid ?? $item.link }}"}));
+    assert!(
+        of_id.contains("error[literal-only]") && of_id.contains("write a path without `{{ }}`"),
+        "{of_id}"
+    );
+    let of_pages = said(json!({"pagination": {"mode": "link"}}));
+    assert!(
+        of_pages.contains("warning[unknown-parameter]") && of_pages.contains("each poll asks for one page"),
+        "{of_pages}"
+    );
 }
 
 #[test]

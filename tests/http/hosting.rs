@@ -162,6 +162,12 @@ async fn workspaces_are_made_and_listed() {
         let of_bob = of_bob.body["data"].as_array().unwrap();
         assert_eq!(of_bob.len(), 1, "{of_bob:?}");
         assert_eq!(of_bob[0]["id"], service.workspace_of(&bob).await.to_string());
+        for wrong in ["%00", &"x".repeat(301)] {
+            let refused = ask(&service, "GET", &format!("/workspaces?owner={wrong}"))
+                .send()
+                .await;
+            assert_eq!(refused.wrong_fields(), ["owner"], "{wrong}");
+        }
         let gone = ask(&service, "GET", &format!("/workspaces/{}", ann.id))
             .send()
             .await;

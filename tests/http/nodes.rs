@@ -29,6 +29,13 @@ async fn a_type_has_all_that_a_palette_shows() {
         ["For each", "repeat", "loops", "flow"]
     );
     assert!(found["keywords"].as_array().unwrap().contains(&json!("loop")));
+    let emits = |name: &str| {
+        let found = types.iter().find(|it| it["type"] == name).unwrap();
+        [found["emits"].clone(), found["emitsParameter"].clone()]
+    };
+    assert_eq!(emits("ForEach"), [json!("own"), json!(null)]);
+    assert_eq!(emits("NoOp"), [json!("input"), json!(null)]);
+    assert_eq!(emits("Transform"), [json!("parameter"), json!("value")]);
     assert_eq!(service.get("/api/nodes/ForEach").send().await.body, *found);
 }
 

@@ -247,6 +247,70 @@ async fn the_time_of_the_last_answer_is_said(database: Database) {
     assert_eq!(runs[0]["eventData"]["since"], "2026-11-21T08:59:01.000Z");
 }
 
+/// As if a server had been killed after it had noted a run of that name for the three newest things.
+async fn kill(service: &Service, run: String) {
+    let killed = service.app.store.write(move |db| {
+        Box::pin(async move {
+            let set = "update polls set pending = ? || substr(seen, 1, 48), seen = substr(seen, 49)";
+            db.execute(sql(set).bind(format!("{run}:"))).await
+        })
+    });
+    let killed: Result<u64, StoreError> = killed.await;
+    assert_eq!(killed.unwrap(), 1);
+}
+
+/// Ids of what each run was started for, the newest first.
+async fn lists(hook: &Hook<'_>, deployment: &str) -> Vec<Vec<u64>> {
+    let runs = hook.runs(deployment).await;
+    let ids = |run: &Value| {
+        let items = run["eventData"]["items"].as_array().unwrap();
+        items.iter().map(|item| item["id"].as_u64().unwrap()).collect()
+    };
+    runs.iter().map(ids).collect()
+}
+
+async fn all_that_is_new_starts_one_run(database: Database) {
+    let (service, source) = (open(database).await, Source::start().await);
+    source.gives(&orders([1, 2]));
+    let hook = Hook::saved(&service, graph(listed(&source, json!({})))).await;
+    let deployment = hook.deploy().await;
+    tick(&hook, &deployment, "2026-11-21T09:00:01Z").await;
+    // What is known stays known.
+    hook.save(graph(listed(&source, json!({"as": "list"})))).await;
+    hook.deploy().await;
+    source.gives(&orders([5, 4, 4, 3, 2, 1]));
+    tick(&hook, &deployment, "2026-11-21T09:10:00Z").await;
+    tick(&hook, &deployment, "2026-11-21T09:20:00Z").await;
+    let order = |id| json!({"id": id, "total": 1});
+    let event = json!({"items": [order(5), order(4), order(3)], "polledAt": "2026-11-21T09:10:00.000Z"});
+    let runs = hook.runs(&deployment).await;
+    assert_eq!((runs.len(), &runs[0]["eventData"]), (1, &event));
+    // A server was killed after that run was stored, and before it said so: what has come since has a run of its own.
+    let key = service.app.store.write(|db| {
+        Box::pin(async move {
+            let select = sql("select key from idempotency_keys where key like 'poll:%:list:%'");
+            db.one(select).await.map(|(key,): (String,)| key)
+        })
+    });
+    let key: Result<String, StoreError> = key.await;
+    let run = key.unwrap().rsplit(':').next().unwrap().to_owned();
+    kill(&service, run).await;
+    source.gives(&orders([6, 5, 3, 2, 1]));
+    tick(&hook, &deployment, "2026-11-21T09:30:00Z").await;
+    source.gives(&orders([4, 6, 5]));
+    tick(&hook, &deployment, "2026-11-21T09:40:00Z").await;
+    let two: [Vec<u64>; 2] = [vec![6], vec![5, 4, 3]];
+    assert_eq!(lists(&hook, &deployment).await, two);
+    // Another one was killed before it was stored: it has what is still there, and the rest stays new.
+    kill(&service, "other".to_owned()).await;
+    source.gives(&orders([7, 6, 4, 1]));
+    tick(&hook, &deployment, "2026-11-21T09:50:00Z").await;
+    source.gives(&orders([5]));
+    tick(&hook, &deployment, "2026-11-21T10:00:00Z").await;
+    let all: [Vec<u64>; 5] = [vec![5], vec![7], vec![6, 4], vec![6], vec![5, 4, 3]];
+    assert_eq!(lists(&hook, &deployment).await, all);
+}
+
 async fn failures_rest_and_lose_nothing(database: Database) {
     let (service, source) = (open(database).await, Source::start().await);
     source.gives(&orders([1]));
@@ -376,6 +440,7 @@ on_each! {
     each_new_thing_starts_a_run
     a_cursor_moves_on_when_runs_are_started
     the_time_of_the_last_answer_is_said
+    all_that_is_new_starts_one_run
     failures_rest_and_lose_nothing
     one_server_asks_and_another_goes_on
     only_what_runs_may_reach_is_asked

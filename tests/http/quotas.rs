@@ -279,6 +279,39 @@ async fn modules_of_deployments_are_counted() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_all_workspaces_are_counted_also_while_they_are_stored() {
+    for database in BOTH {
+        let service = Service::with(database, limited(&[(Quota::FileBytes, 1_000_000)])).await;
+        let ann = service.user("ann").await;
+        let other = workspace(&service, &ann, "Other").await;
+        let elsewhere = switched(&service, &ann, &other).await;
+        let upload = async |user: &User, bytes: usize| {
+            let content: Vec<u8> = (0..bytes).map(|_| fastrand::u8(..)).collect();
+            let upload = service.post("/api/files").bearer(&user.token).body(content);
+            upload.send().await
+        };
+        let first = upload(&ann, 400_000).await;
+        assert_exceeded(&upload(&elsewhere, 700_000).await, Quota::FileBytes, 1_000_000);
+        // What was refused counts no more.
+        upload(&elsewhere, 500_000).await.data(201);
+        assert_exceeded(&upload(&ann, 200_000).await, Quota::FileBytes, 1_000_000);
+        let many = (0..8).map(|_| upload(&ann, 40_000));
+        let many = futures_util::future::join_all(many).await;
+        let stored = many.iter().filter(|reply| reply.status == 201).count();
+        assert_eq!(stored, 2, "of 100,000 bytes that are left");
+        let bob = service.user("bob").await;
+        upload(&bob, 900_000).await.data(201);
+
+        let id = first.data(201)["$file"].as_str().unwrap();
+        let removed = service.delete(&format!("/api/files/{id}")).bearer(&ann.token);
+        assert_eq!(removed.send().await.status, 204);
+        // It counts until what is there is measured again.
+        service.app.clock.advance(Duration::from_secs(60));
+        upload(&ann, 300_000).await.data(201);
+    }
+}
+
 /// A pattern that so many things start, each of its own name.
 fn started_by(kind: &str, parameters: &Value, names: &[&str]) -> Value {
     let nodes: Vec<Value> = names

@@ -3,6 +3,7 @@
 mod answers;
 mod chats;
 mod checks;
+mod encodings;
 pub mod fixture;
 mod forged;
 mod forms;

@@ -79,6 +79,14 @@ fn few_lines_of_yaml_do_not_become_much() {
         ("a: 1\n---\nb: 2\n".to_owned(), "second document"),
         ("? [a]\n: b\n".to_owned(), "can't be a key"),
         ("a: [1\n".to_owned(), "can't be read"),
+        (
+            format!("a: [{}1]\n", "1,".repeat(openapi::VALUES_MAX)),
+            "values, which is the limit",
+        ),
+        (
+            format!("[{}1]", "1,".repeat(openapi::VALUES_MAX)),
+            "values, which is the limit",
+        ),
     ] {
         let refused = openapi::parse(&text).unwrap_err();
         assert!(refused.0.contains(says), "{says}: {}", refused.0);
@@ -89,6 +97,33 @@ fn few_lines_of_yaml_do_not_become_much() {
         read,
         json!({"a": fields, "b": {"x": null, "y": 16}, "3": -1.5, "v": "1.2.3"})
     );
+}
+
+#[test]
+fn few_nodes_do_not_become_many_values_by_subflows() {
+    let mut nodes = vec![
+        json!({"id": "t", "type": "tab", "label": "Tab"}),
+        json!({"id": "s", "type": "subflow", "name": "Sub", "in": [], "out": []}),
+        json!({"id": "n", "z": "s", "type": "x", "wires": [], "y": vec![1; 2_000]}),
+    ];
+    nodes.extend(
+        (0..150).map(|index| json!({"id": format!("i{index}"), "z": "t", "type": "subflow:s", "wires": []})),
+    );
+    let flows = Value::from(nodes);
+    let find = |values: usize| {
+        let size = node_red::Size {
+            bytes: 8 << 20,
+            values,
+        };
+        node_red::find_within(&flows, "Flow", size)
+    };
+    let refused = find(200_000).unwrap_err();
+    assert!(
+        refused.0.contains("once subflows take the place"),
+        "{}",
+        refused.0
+    );
+    assert_eq!(find(400_000).unwrap().len(), 1);
 }
 
 #[test]

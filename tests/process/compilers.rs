@@ -112,6 +112,45 @@ fn a_bomb_takes_its_memory_elsewhere() {
 }
 
 #[test]
+fn imports_and_previews_of_too_many_values_take_no_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let token = server.register();
+    let ones = format!("[{}1]", "1,".repeat(3_900_000));
+    let node = format!(r#"{{"name":"a","type":"n8n-nodes-base.someService","parameters":{{"x":{ones}}}}}"#);
+    let graph = r#""graphData":{"nodes":[{"id":"a","type":"NoOp","data":{}}],"edges":[]},"nodeId":"a""#;
+    let before = kib(server.process.id(), "VmHWM:").unwrap();
+    for (path, body) in [
+        (
+            "/api/patterns/import/n8n",
+            format!(r#"{{"dryRun":true,"workflows":[{{"name":"W","nodes":[{node}],"connections":{{}}}}]}}"#),
+        ),
+        (
+            "/api/patterns/import/node-red",
+            format!(r#"{{"dryRun":true,"flows":[{{"id":"1","type":"x","wires":[],"y":{ones}}}]}}"#),
+        ),
+        (
+            "/api/patterns/import/openapi",
+            format!(r#"{{"document":{{"openapi":"3.1.0","x":{ones}}}}}"#),
+        ),
+        (
+            "/api/execute/preview",
+            format!(r#"{{{graph},"expressions":{{"x":"{{{{ $input }}}}"}},"input":{ones}}}"#),
+        ),
+    ] {
+        let (status, told) = server.call("POST", path, &token, &body);
+        assert_eq!(
+            (status, &told["error"]["code"]),
+            (400, &"VALIDATION".into()),
+            "{path}: {told}"
+        );
+    }
+    // It was more than 400 MiB for the least of them. A body takes some copies of itself.
+    let after = kib(server.process.id(), "VmHWM:").unwrap();
+    assert!(after < before + (150 << 10), "{before} KiB, then {after} KiB");
+}
+
+#[test]
 fn people_are_told_that_workers_are_not_for_them() {
     let dir = tempfile::tempdir().unwrap();
     let told = crate::server::heddle(dir.path())

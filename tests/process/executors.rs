@@ -2,7 +2,7 @@
 //! and the second time its deployment is stopped. The server and everybody else's runs go on.
 
 use crate::server::Server;
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -144,7 +144,7 @@ fn eventually<T>(what: &str, server: &Server, mut ask: impl FnMut(&Server) -> Re
     loop {
         match ask(server) {
             Ok(found) => return found,
-            Err(seen) => assert!(began.elapsed() < PATIENCE, "{what}: still {seen}"),
+            Err(seen) => assert!(since(began) < PATIENCE, "{what}: still {seen}"),
         }
         std::thread::yield_now();
     }

@@ -11,6 +11,8 @@ mod crash;
 mod damage;
 mod demo;
 mod disk;
+#[path = "../http/mailboxes/dovecot.rs"]
+mod dovecot;
 mod effects;
 mod executors;
 mod files;
@@ -21,6 +23,7 @@ mod limits;
 mod load;
 mod log;
 mod logins;
+mod mailboxes;
 mod message;
 #[path = "../shared/moto.rs"]
 mod moto;

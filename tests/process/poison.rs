@@ -158,7 +158,7 @@ impl<'a> Supervised<'a> {
     fn until(&mut self, holds: impl Fn(&Server) -> Option<bool>) {
         let began = clock::monotonic();
         loop {
-            assert!(began.elapsed() < PATIENCE, "it does not come to that");
+            assert!(clock::since(began) < PATIENCE, "it does not come to that");
             for index in 0..self.servers.len() {
                 if self.servers[index].process.try_wait().unwrap().is_some() {
                     self.servers[index] = self.server();
@@ -321,7 +321,7 @@ fn is_announced(dir: &Path) -> bool {
 fn wait_until(mut holds: impl FnMut() -> bool) {
     let began = clock::monotonic();
     while !holds() {
-        assert!(began.elapsed() < PATIENCE, "it does not come to that");
+        assert!(clock::since(began) < PATIENCE, "it does not come to that");
         std::thread::yield_now();
     }
 }

@@ -37,7 +37,8 @@ fn listen(
     (url, told)
 }
 
-fn total(server: &Server, token: &str, deployment: &str) -> Option<u64> {
+/// Runs of a deployment; `None`: the server has died, or refuses.
+pub fn total(server: &Server, token: &str, deployment: &str) -> Option<u64> {
     let path = format!("/api/deployments/{deployment}/runs?limit=1");
     server.try_call("GET", &path, token, "")?.1["meta"]["total"].as_u64()
 }
@@ -87,6 +88,58 @@ fn survives(dir: &Path, database: &[(&str, &str)]) {
     assert_eq!((runs.len(), items.len()), (all, all));
 }
 
+/// The same where all that is new has one run. The server is killed at any moment, so that some of these are between the note of a run
+/// and the run itself, or behind both.
+fn survives_with_lists(dir: &Path, database: &[(&str, &str)]) {
+    let variables = [
+        &[
+            ("HEDDLE_EGRESS_ALLOW", "127.0.0.0/8"),
+            ("HEDDLE_LEASE_MS", "1000"),
+        ],
+        database,
+    ]
+    .concat();
+    let servers = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(1));
+    let (url, answered) = listen(servers.clone());
+    let mut server = Server::start(dir, &variables);
+    let parameters = json!({"url": url, "as": "list", "startFrom": "beginning", "cron": "* * * * * *"});
+    let poll = json!({"id": "list", "type": "OnPoll", "data": {"parameters": parameters}});
+    let (token, deployment) = server.deploy(&json!({"nodes": [poll], "edges": []}));
+    for kill in 0..KILLS.len() as u64 {
+        answered.recv().unwrap();
+        // The time that some requests take.
+        for _ in 0..fastrand::u64(0..12) {
+            total(&server, &token, &deployment).unwrap();
+        }
+        server.process.kill().unwrap();
+        server.process.wait().unwrap();
+        server = Server::start(dir, &variables);
+        while total(&server, &token, &deployment).unwrap() < kill + 1 {
+            std::thread::yield_now();
+        }
+        while answered.try_recv().is_ok() {}
+        servers.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+    let all = NEW * (KILLS.len() + 1);
+    while total(&server, &token, &deployment).unwrap() < KILLS.len() as u64 + 1 {
+        std::thread::yield_now();
+    }
+    // Two more polls find nothing that is new.
+    while answered.try_recv().is_ok() {}
+    answered.recv().unwrap();
+    answered.recv().unwrap();
+    let runs = server.runs(&token, &deployment);
+    let mut items: Vec<u64> = runs.iter().flat_map(items).collect();
+    items.sort_unstable();
+    assert!(items.into_iter().eq(0..all as u64), "{runs:?}");
+    assert_eq!(runs.len(), KILLS.len() + 1);
+}
+
+fn items(run: &Value) -> Vec<u64> {
+    let items = run["eventData"]["items"].as_array().unwrap();
+    items.iter().filter_map(Value::as_u64).collect()
+}
+
 fn item(run: &Value) -> Option<u64> {
     run["eventData"]["item"].as_u64()
 }
@@ -95,6 +148,18 @@ fn item(run: &Value) -> Option<u64> {
 fn each_new_thing_has_one_run_although_the_server_is_killed() {
     let dir = tempfile::tempdir().unwrap();
     survives(dir.path(), &[]);
+}
+
+#[test]
+fn each_has_one_run_with_others_although_the_server_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    survives_with_lists(dir.path(), &[]);
+}
+
+#[test]
+fn so_it_is_on_postgres() {
+    let (database, dir) = (database(), tempfile::tempdir().unwrap());
+    survives_with_lists(dir.path(), &on(&database.url));
 }
 
 #[test]

@@ -73,6 +73,18 @@ fn a_misspelt_setting_in_the_file_stops_the_start_with_its_name() {
             "`run_memory_ceiling` in heddle.toml must be at least run_memory",
         ),
         (
+            "run_effects_ceiling = 999\n",
+            "`run_effects_ceiling` in heddle.toml must be at least run_effects",
+        ),
+        (
+            "run_effects_ceiling = 100001\n",
+            "`run_effects_ceiling` in heddle.toml must be at most 100000",
+        ),
+        (
+            "run_effects = 0\n",
+            "`run_effects` in heddle.toml must be from 1 to 100000",
+        ),
+        (
             "workspace_memory_mb_per_run = 8\n",
             "`workspace_memory_mb_per_run` in heddle.toml must be 0 or at least 16",
         ),

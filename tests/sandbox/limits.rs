@@ -4,6 +4,7 @@ use crate::harness::{
     START, code, config, load, manifest, misbehave, module, request, run_body, runtime, runtime_with,
 };
 use heddle_runtime::{Ceilings, Limits, Outcome, RunRequest, RuntimeConfig, Status, Tier};
+use heddle_sandbox::UNDER_WAY_MAX;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -271,6 +272,67 @@ async fn a_flood_of_effects_ends_the_run() {
     )
     .await;
     assert_eq!((code(&outcome), outcome.usage.effects), ("EFFECT_LIMIT", 20));
+}
+
+#[tokio::test]
+async fn a_thousand_effects_can_be_under_way_at_a_time_however_many_are_allowed() {
+    let limits = Limits {
+        effects_max: 5_000,
+        ..Limits::default()
+    };
+    let outcome = misbehave(3, limits).await;
+    assert_eq!(
+        (code(&outcome), outcome.usage.effects),
+        ("EFFECT_LIMIT", UNDER_WAY_MAX)
+    );
+    let message = outcome.error.unwrap().message;
+    assert!(
+        message.starts_with("The run started more than 1,000 effects at the same time"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn the_patterns_own_number_of_effects_counts_up_to_the_ceiling() {
+    let runtime = runtime();
+    let limits = Limits {
+        effects_max: 20,
+        ceilings: Ceilings {
+            effects: 40,
+            ..Ceilings::default()
+        },
+        ..Limits::default()
+    };
+    for (settings, effects, advice) in [
+        (
+            json!({}),
+            20,
+            "raise `maxEffects` in the pattern's settings: up to 40 are allowed here.",
+        ),
+        (json!({"maxEffects": 5}), 5, "up to 40 are allowed here."),
+        (json!({"maxEffects": 30}), 30, "up to 40 are allowed here."),
+        (
+            json!({"maxEffects": 100_000}),
+            40,
+            "`run_effects_ceiling` of the server, or the workspace's quota `effectsPerRun`.",
+        ),
+    ] {
+        let mut manifest = manifest();
+        manifest["settings"] = settings;
+        let program = runtime.load(&module(START, &manifest), Tier::Fast).unwrap();
+        let request = RunRequest {
+            limits: limits.clone(),
+            ..request(3, &Value::Null)
+        };
+        let outcome = runtime.run(&program, request).await;
+        assert_eq!((code(&outcome), outcome.usage.effects), ("EFFECT_LIMIT", effects));
+        let message = outcome.error.unwrap().message;
+        let begins = format!("The run started more than its {effects} effects");
+        assert!(
+            message.starts_with(&begins) && message.ends_with(advice),
+            "{message}"
+        );
+    }
 }
 
 #[tokio::test]

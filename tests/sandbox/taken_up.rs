@@ -32,6 +32,37 @@ fn recorded(kept: &Kept, outcome: &Outcome) -> Vec<Entry> {
 }
 
 #[tokio::test]
+async fn what_need_not_be_safe_is_recorded_all_the_same_once_it_is_much() {
+    let rows: Vec<u32> = (0..1_500).collect();
+    let mut waits = node("wait", "Wait", json!({"durationMs": 0}));
+    waits["data"]["each"] = true.into();
+    let mut graph = pattern(
+        &[
+            node("rows", "Transform", json!({"value": rows})),
+            waits,
+            node("end", "Return", json!({"value": "{{ $input.length }}"})),
+        ],
+        &["start -> rows", "rows -> wait", "wait -> end"],
+    );
+    graph["settings"] = json!({"maxEffects": 2_000});
+    let (runtime, kept) = (runtime(), Arc::new(Kept::default()));
+    let limits = || (Limits::default(), json!({}));
+    let outcome = execute_with(&runtime, &graph, &kept, limits(), Services::default()).await;
+    assert_eq!(output(&outcome), 1_500);
+    let entries = recorded(&kept, &outcome);
+    assert_eq!(entries.len(), 1_500);
+    assert!(
+        (1..=1_000).contains(&outcome.unsaved.len()),
+        "{}",
+        outcome.unsaved.len()
+    );
+    // A further execution is answered from all of them.
+    *kept.entries.lock().unwrap() = entries;
+    let outcome = execute_with(&runtime, &graph, &kept, limits(), Services::default()).await;
+    assert_eq!((output(&outcome), outcome.unsaved.len()), (json!(1_500), 0));
+}
+
+#[tokio::test]
 async fn nothing_new_begins_before_it_is_known_what_other_branches_hide() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let asked = told.clone();

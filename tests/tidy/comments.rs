@@ -54,6 +54,7 @@ fn repeated_names_are_found() {
         "/// The routes.\nfn routes() {}",
         "/// A user.\nstruct UserRow;",
         "struct Row { /// Id of the user.\n user_id: u8 }",
+        "struct Row { /// The id.\n maker: Option<UserId> }",
         "enum Kind { /// A kind of text.\n Text }",
         "impl Scope { /// The user.\n fn user(&self) {} }",
     ] {
@@ -71,7 +72,7 @@ fn repeated_names_are_found() {
     }
 }
 
-/// Comments all of whose words are in the name that they stand above, or in that of the type around it.
+/// Comments all of whose words are in the name that they stand above, in that of the type around it, or in a field's type.
 #[derive(Default)]
 struct Repeated {
     found: Vec<String>,
@@ -87,6 +88,11 @@ impl Repeated {
     }
 
     fn look(&mut self, name: &Ident, attributes: &[Attribute]) {
+        self.look_beside(name, attributes, BTreeSet::new());
+    }
+
+    /// The same where some words are known besides.
+    fn look_beside(&mut self, name: &Ident, attributes: &[Attribute], mut known: BTreeSet<String>) {
         let texts: Vec<_> = attributes.iter().filter_map(comment).collect();
         let [text] = &texts[..] else {
             return;
@@ -94,7 +100,7 @@ impl Repeated {
         if is_shown(attributes) || self.around.iter().any(|(_, is_shown)| *is_shown) || text.contains('`') {
             return;
         }
-        let mut known: BTreeSet<String> = words(&name.to_string());
+        known.extend(words(&name.to_string()));
         if let Some((around, _)) = self.around.last() {
             known.extend(words(around));
         }
@@ -136,7 +142,9 @@ impl<'ast> Visit<'ast> for Repeated {
 
     fn visit_field(&mut self, field: &'ast syn::Field) {
         if let Some(name) = &field.ident {
-            self.look(name, &field.attrs);
+            let mut types = TypeWords::default();
+            types.visit_type(&field.ty);
+            self.look_beside(name, &field.attrs, types.0);
         }
     }
 
@@ -178,6 +186,17 @@ impl<'ast> Visit<'ast> for Repeated {
 
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
         self.look(&item.ident, &item.attrs);
+    }
+}
+
+/// The words of the types that a type is made of.
+#[derive(Default)]
+struct TypeWords(BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for TypeWords {
+    fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
+        self.0.extend(words(&segment.ident.to_string()));
+        visit::visit_path_segment(self, segment);
     }
 }
 

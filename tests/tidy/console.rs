@@ -37,21 +37,6 @@ const OTHERS: &[(&str, &str, &str)] = &[
         "the same: edges follow the names of its cases",
     ),
     (
-        "console/src/graph/reads.ts",
-        "If",
-        "the guess of an event follows what is only passed on",
-    ),
-    ("console/src/graph/reads.ts", "Switch", "the same"),
-    ("console/src/graph/reads.ts", "NoOp", "the same"),
-    ("console/src/graph/reads.ts", "Merge", "the same"),
-    ("console/src/graph/reads.ts", "Log", "the same"),
-    ("console/src/graph/reads.ts", "Wait", "the same"),
-    (
-        "console/src/graph/reads.ts",
-        "Transform",
-        "the same: what its one parameter names",
-    ),
-    (
         "console/src/run/Execution.svelte",
         "Log",
         "the tab with a node's log",
@@ -83,7 +68,7 @@ fn the_console_names_no_type() {
             others.retain(|(at, other)| *at != path || *other != name);
             assert!(
                 is_known || !names.contains(name),
-                "{path} names the type {name}: ask `/api/nodes` (`role`, `sends`, `x-heddle`)"
+                "{path} names the type {name}: ask `/api/nodes` (`role`, `sends`, `emits`, `x-heddle`)"
             );
         }
     }

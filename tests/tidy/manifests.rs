@@ -113,7 +113,6 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
         "fuzz",
         &[
             "api/execution",
-            "api/files",
             "api/model",
             "api/service",
             "compiler",
@@ -296,6 +295,14 @@ impl Package {
             without_examples: left_out(package, "doctest"),
         }
     }
+
+    /// Whether it names the crate of a room, for its tests alone or for what is shipped.
+    fn depends_on(&self, room: &str, is_for_tests: bool, packages: &[Package]) -> bool {
+        self.dependencies.iter().any(|dependency| {
+            let other = packages.iter().find(|package| package.name == dependency.package);
+            dependency.is_for_tests == is_for_tests && other.is_some_and(|package| package.room == room)
+        })
+    }
 }
 
 /// The sources of those targets for which a flag is off: of a library its folder, of a program its first file.
@@ -362,6 +369,31 @@ fn every_arrow_is_of_a_crate_that_is_there() {
             assert!(packages.iter().any(|it| it.room == *named), "there is no {named}");
         }
     }
+}
+
+/// An arrow that nothing needs would let a dependency in that nobody has decided on.
+#[test]
+fn every_arrow_is_used() {
+    let packages = Package::all_of_ours();
+    let mut unused = Vec::new();
+    for (arrows, is_of_tests) in [(ARROWS, false), (ARROWS_OF_TESTS, true)] {
+        for (room, others) in arrows {
+            let package = packages.iter().find(|package| package.room == *room);
+            for other in *others {
+                let is_used =
+                    package.is_some_and(|package| package.depends_on(other, is_of_tests, &packages));
+                if !is_used {
+                    unused.push(format!("{room} → {other}"));
+                }
+            }
+        }
+    }
+    assert!(
+        unused.is_empty(),
+        "no crate uses these arrows, so remove them from tests/tidy/manifests.rs, and from ARCHITECTURE.md if they are drawn \
+         there:\n{}",
+        unused.join("\n")
+    );
 }
 
 #[test]

@@ -26,6 +26,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
         "Luxon's class in expressions",
     ),
     ("javascript/src/names.rs", "DateTime", "Luxon's class in code"),
+    ("compiler/src/code.rs", "DateTime", "Luxon's class in code"),
 ];
 
 /// Text literals that are names of node types, but for attributes (examples in the API's document) and what is compiled

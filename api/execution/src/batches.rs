@@ -3,7 +3,7 @@
 //! seldom.
 
 use futures_util::future::BoxFuture;
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::{Db, Load, Store, StoreError};
 use std::time::Duration;
@@ -85,7 +85,7 @@ where
             Box::pin(async move {
                 let began = monotonic();
                 let removed = some(db, rows).await?;
-                Ok::<_, StoreError>((removed, began.elapsed()))
+                Ok::<_, StoreError>((removed, since(began)))
             })
         });
         let (removed, took) = removed.await?;

@@ -1,15 +1,17 @@
 //! Work that computes for long, on threads that may be blocked.
 
-use heddle_model::error::ServiceError;
+use crate::held::held;
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::UserId;
+use heddle_runtime::aside;
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use tokio::runtime::{Builder, Runtime};
 
-/// How much threads give way to those that answer webhooks and execute runs: 10 is about a tenth of their share, 5 a third.
-const NICENESS: u8 = 10;
+/// How much threads for passwords give way to those that answer webhooks and execute runs: 5 is about a third of their share.
 const NICENESS_OF_HASHING: u8 = 5;
 
-/// Does `work` on a thread that may be blocked. The error is [`Code::Internal`](heddle_model::error::Code::Internal): the
+/// Does `work` on a thread that may be blocked. The error is [`Code::Internal`]: the
 /// work panicked, or the process ends.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -19,15 +21,24 @@ pub async fn blocking<T: Send + 'static>(
         .map_err(ServiceError::internal)
 }
 
-/// The same for what a user may ask for in any number and nobody else waits for: as many at a time as there are
-/// processors, on threads that give way to all others.
+/// The same for what a user may ask for in any number: beside what runs of theirs have to be computed, on threads that give way to
+/// all others. Whoever has much of it waits for their own, and keeps nobody else waiting.
 pub async fn computing<T: Send + 'static>(
+    owner: Option<UserId>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ServiceError> {
-    on(&COMPUTING, work).await
+    // The work goes on if nobody waits for it any more, and so does what it needs.
+    let held = held();
+    let work = move || {
+        let done = work();
+        drop(held);
+        done
+    };
+    let done = aside(owner.map(|owner| owner.as_u128()), work).await;
+    done.ok_or_else(|| Code::Internal.into())
 }
 
-/// The same for passwords, which no other computation keeps waiting.
+/// The same for passwords, as many at a time as there are processors: no other computation keeps them waiting.
 pub async fn hashing<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ServiceError> {
@@ -37,7 +48,6 @@ pub async fn hashing<T: Send + 'static>(
 /// A runtime of which only the threads for blocking work are used.
 type Threads = LazyLock<std::io::Result<Runtime>>;
 
-static COMPUTING: Threads = LazyLock::new(|| threads("computing", NICENESS));
 static HASHING: Threads = LazyLock::new(|| threads("hashing", NICENESS_OF_HASHING));
 
 async fn on<T: Send + 'static>(

@@ -1,7 +1,10 @@
 //! Memory for large requests: what is read, compared or answered takes its share before it is begun and gives it back
-//! when it is done. Owners take turns, and none has more than half. Knows nothing of what the memory is for.
+//! when it is done. Owners take turns, and none has more than half. What is held for long, as imports do while their patterns are
+//! compiled, is one for each owner and half for all of them, so that what is done at once need not wait for it. Knows nothing of
+//! what the memory is for.
 
 use crate::blocking::computing;
+use crate::held::{Held, held, holding};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
 use heddle_runtime::is_small;
@@ -29,7 +32,18 @@ pub struct Budget(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     bytes_max: usize,
+    /// Of one owner.
+    share_max: usize,
+    /// The part of what is held for long, of which an owner has one share at a time; `None`: this is that part.
+    long: Option<Budget>,
     state: Mutex<State>,
+}
+
+/// What is held for long. Whoever holds it takes no other share within: two who wait for what the other holds would never go on.
+#[derive(Debug)]
+struct Long {
+    _turn: Option<Share>,
+    _share: Share,
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +74,8 @@ pub struct Share {
     budget: Budget,
     owner: Owner,
     bytes: usize,
+    /// It is a part of what is held for long.
+    _held: Option<Held>,
 }
 
 impl Drop for Share {
@@ -73,17 +89,36 @@ impl Drop for Share {
 impl Budget {
     /// Of so many bytes.
     pub fn new(bytes_max: usize) -> Self {
-        let state = Mutex::default();
-        Budget(Arc::new(Shared { bytes_max, state }))
+        let share_max = bytes_max / 2;
+        let long = Budget(Arc::new(Shared {
+            bytes_max: share_max,
+            share_max,
+            long: None,
+            state: Mutex::default(),
+        }));
+        Budget(Arc::new(Shared {
+            bytes_max,
+            share_max,
+            long: Some(long),
+            state: Mutex::default(),
+        }))
     }
 
     /// Takes a share, when it is the owner's turn and there is room. More than an owner may have counts as that.
     pub async fn take(&self, owner: Owner, bytes: usize) -> Result<Share, ServiceError> {
-        let bytes = bytes.min(self.share_max());
+        if let Some(held) = held() {
+            return Ok(Share {
+                budget: self.clone(),
+                owner,
+                bytes: 0,
+                _held: Some(held),
+            });
+        }
+        let bytes = bytes.min(self.0.share_max);
         let waiting = {
             let mut state = self.state();
             let owner_taken = state.owners.get(&owner).map_or(0, |owner| owner.taken);
-            let fits = owner_taken + bytes <= self.share_max() && state.taken + bytes <= self.0.bytes_max;
+            let fits = self.may_have(owner_taken, bytes) && state.taken + bytes <= self.0.bytes_max;
             let owner_waits = state
                 .owners
                 .get(&owner)
@@ -146,7 +181,26 @@ impl Budget {
             drop(share);
             done
         };
-        computing(work).await
+        computing(owner, work).await
+    }
+
+    /// Does what goes on for long with a text of so many bytes, of which it makes so many bytes in memory: when the owner has
+    /// nothing else of the kind under way, and there is room. The memory is given back when all of it is done.
+    pub async fn hold<T>(
+        &self,
+        owner: Owner,
+        (text_bytes, bytes): (usize, usize),
+        work: impl Future<Output = T>,
+    ) -> Result<T, ServiceError> {
+        if is_small(text_bytes) {
+            return Ok(work.await);
+        }
+        let _turn = match &self.0.long {
+            Some(long) => Some(long.take(owner, bytes).await?),
+            None => None,
+        };
+        let _share = self.take(owner, bytes).await?;
+        Ok(holding(Arc::new(Long { _turn, _share }), work).await)
     }
 
     /// Whether no further request of an owner may wait.
@@ -156,8 +210,12 @@ impl Budget {
         owner.is_some_and(|owner| owner.waiting.len() >= WAITING_MAX)
     }
 
-    fn share_max(&self) -> usize {
-        self.0.bytes_max / 2
+    /// Whether an owner with so many bytes may have these as well.
+    fn may_have(&self, taken: usize, bytes: usize) -> bool {
+        match self.0.long {
+            Some(_) => taken + bytes <= self.0.share_max,
+            None => taken == 0,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -171,6 +229,7 @@ impl Budget {
             budget: self.clone(),
             owner,
             bytes,
+            _held: None,
         }
     }
 
@@ -199,7 +258,7 @@ impl Budget {
                 state.forget(owner);
                 continue;
             };
-            if owner_state.taken + bytes > self.share_max() {
+            if !self.may_have(owner_state.taken, bytes) {
                 passed_over += 1;
                 state.turns.push_back(owner);
                 continue;
@@ -231,11 +290,17 @@ impl Budget {
     }
 
     fn refusal(&self) -> ServiceError {
-        let message = format!(
-            "Too many large requests are being processed: the {} MiB for them (`large_request_memory`) are \
-                in use. Try again shortly.",
-            self.0.bytes_max >> 20
-        );
+        let mib = self.0.bytes_max >> 20;
+        let message = match self.0.long {
+            Some(_) => format!(
+                "Too many large requests are being processed: the {mib} MiB for them (`large_request_memory`) are \
+                in use. Try again shortly."
+            ),
+            None => format!(
+                "Too many large imports and previews are being processed: each user has one at a time, and all of \
+                them together have {mib} MiB (half of `large_request_memory`). Try again shortly."
+            ),
+        };
         Code::Unavailable.with(message).retry_after_s(RETRY_AFTER_S)
     }
 }
@@ -259,7 +324,9 @@ mod tests {
     use futures_util::FutureExt;
     use heddle_model::ids::UserId;
     use std::pin::Pin;
+    use tokio::sync::oneshot;
 
+    type Holding = Pin<Box<dyn Future<Output = bool>>>;
     type Taking = Pin<Box<dyn Future<Output = Option<Share>>>>;
 
     fn take(budget: &Budget, owner: UserId, bytes: usize) -> Taking {
@@ -290,6 +357,50 @@ mod tests {
         let waits = now(&mut waits).unwrap();
         drop((second, waits));
         assert!(now(&mut third).is_some());
+    }
+
+    /// Holds until it is told to end.
+    fn hold(budget: &Budget, owner: UserId, bytes: usize) -> (oneshot::Sender<()>, Holding) {
+        let (end, ended) = oneshot::channel();
+        let budget = budget.clone();
+        let holding = async move {
+            let size = (1 << 20, bytes);
+            let inner = budget.clone();
+            let work = async move {
+                // What is taken within is part of it.
+                let within = inner.take(Some(owner), usize::MAX).await;
+                ended.await.is_ok() && within.is_ok()
+            };
+            budget.hold(Some(owner), size, work).await.unwrap_or_default()
+        };
+        (end, Box::pin(holding))
+    }
+
+    #[tokio::test]
+    async fn what_is_held_for_long_is_one_for_each_owner_and_leaves_half_to_what_is_done_at_once() {
+        let budget = Budget::new(100);
+        let (a, b, c) = (UserId::new(), UserId::new(), UserId::new());
+        let (end_first, mut first) = hold(&budget, a, 20);
+        assert!((&mut first).now_or_never().is_none());
+        let (end_second, mut second) = hold(&budget, a, 20);
+        assert!((&mut second).now_or_never().is_none());
+        assert_eq!(budget.state().taken, 20, "the second one waits for its turn");
+        let (end_other, mut other) = hold(&budget, b, 30);
+        assert!((&mut other).now_or_never().is_none());
+        assert_eq!(budget.state().taken, 50);
+        let (_, mut full) = hold(&budget, c, 1);
+        assert!((&mut full).now_or_never().is_none());
+        let at_once = take(&budget, c, 50).await;
+        assert!(at_once.is_some(), "half is left for what is done at once");
+        drop((full, at_once));
+        end_first.send(()).unwrap();
+        assert!(first.await);
+        assert!((&mut second).now_or_never().is_none());
+        assert_eq!(budget.state().taken, 50, "it is the second one's turn");
+        end_second.send(()).unwrap();
+        end_other.send(()).unwrap();
+        assert!(second.await && other.await);
+        assert!(budget.state().owners.is_empty());
     }
 
     #[tokio::test]

@@ -80,7 +80,7 @@ pub(crate) async fn try_connection(
     };
     let started = heddle_model::clock::monotonic();
     let result = runtime.probe(probe).await;
-    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let duration_ms = u64::try_from(heddle_model::clock::since(started).as_millis()).unwrap_or(u64::MAX);
     Ok(told(kind, result, duration_ms))
 }
 

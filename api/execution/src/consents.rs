@@ -18,7 +18,7 @@ use futures_util::future::BoxFuture;
 use heddle_catalogue::consent_provider;
 use heddle_model::access::Editor;
 use heddle_model::audit::{Action, Object};
-use heddle_model::clock::{Clock, Timestamp, monotonic};
+use heddle_model::clock::{Clock, Timestamp, monotonic, since};
 use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{ConnectionId, UserId, WorkspaceId};
@@ -405,7 +405,7 @@ impl Consents {
             if !is_over {
                 return Ok(Access::of(&found.tokens));
             }
-            if began.elapsed() >= WAIT_MAX {
+            if since(began) >= WAIT_MAX {
                 let reason = "Another request is renewing it, and did not finish in time.";
                 return Err(ConnectionError::NoToken(reason.to_owned()));
             }

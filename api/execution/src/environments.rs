@@ -69,7 +69,7 @@ impl Environments {
         };
         let (kept, moment) = self.kept.get(&environment);
         if let Some((read_at, values, renewal)) = kept
-            && renewal.is_believed(read_at.elapsed(), FRESH_FOR)
+            && renewal.is_believed(heddle_model::clock::since(read_at), FRESH_FOR)
         {
             return Ok(values);
         }

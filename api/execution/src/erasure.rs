@@ -7,7 +7,7 @@ use crate::cancel::Canceller;
 use crate::environments::Environments;
 use crate::tenants::Tenants;
 use heddle_files::Files;
-use heddle_model::clock::{Timestamp, monotonic};
+use heddle_model::clock::{Timestamp, monotonic, since};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::slot::Slot;
@@ -115,7 +115,7 @@ impl Erasure {
                 Box::pin(async move {
                     let began = monotonic();
                     let removed: Vec<(String,)> = hosting::remove_runs(db, deployment, rows).await?;
-                    Ok::<_, StoreError>((removed, began.elapsed()))
+                    Ok::<_, StoreError>((removed, since(began)))
                 })
             });
             let (removed, took) = removed.await?;

@@ -4,21 +4,19 @@
 //! if a row says that the run holds it. It holds those of its event (whoever stored the event has checked them), those that it
 //! has made, and those that come to it by a kept value, a called run or a test whose author may see them.
 
-use crate::tenants::{TenantState, Tenants};
+use crate::file_rooms::FileRooms;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
-use heddle_files::{FileError, Files, NewFile, Reader, Room, Writer};
+use heddle_files::{FileError, Files, NewFile, Reader, Writer};
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
 use heddle_model::file::{self, Holder, mentioned};
 use heddle_model::ids::{FileId, RunId};
 use heddle_model::tenant::Tenant;
-use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::files::{FileFailure, FileFuture, FileSink, FileValue, Files as RunFiles, OpenedFile};
 use heddle_store::files::{self, ABANDONED_AFTER, Right};
 use heddle_store::{Store, StoreError};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,26 +29,13 @@ pub struct FileService {
     pub(crate) files: Files,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) tenants: Tenants,
+    pub(crate) rooms: FileRooms,
 }
 
 impl FileService {
     /// The files of all tenants.
     pub fn files(&self) -> &Files {
         &self.files
-    }
-
-    /// How much a tenant may still store.
-    pub async fn room(&self, tenant: Tenant) -> Result<Arc<dyn Room>, ServiceError> {
-        let state = self.tenants.of(tenant).await?;
-        Ok(self.room_of(state))
-    }
-
-    fn room_of(&self, state: Arc<TenantState>) -> Arc<dyn Room> {
-        Arc::new(TenantRoom {
-            state,
-            clock: self.clock.clone(),
-        })
     }
 
     /// Begins to write a file that a run is going to hold, or one that is only uploaded.
@@ -71,7 +56,7 @@ impl FileService {
             kept_for,
             holder,
         };
-        Ok(self.files.create(new, self.room(tenant).await?).await?)
+        Ok(self.files.create(new, self.rooms.of(tenant).await?).await?)
     }
 
     /// Lets a holder have the files that a text refers to, as far as this right goes. A text that refers to none costs a search.
@@ -134,12 +119,11 @@ impl FileService {
     }
 
     /// What a run of a deployment does with files.
-    pub(crate) fn of_run(&self, tenant: Tenant, run: RunId, state: Arc<TenantState>) -> Arc<dyn RunFiles> {
+    pub(crate) fn of_run(&self, tenant: Tenant, run: RunId) -> Arc<dyn RunFiles> {
         Arc::new(HeldFiles {
             service: self.clone(),
             tenant,
             held: Held::By(Holder::Run(run)),
-            room: Some(self.room_of(state)),
         })
     }
 
@@ -150,7 +134,6 @@ impl FileService {
             service: self.clone(),
             tenant,
             held: Held::Known(Arc::new(Mutex::new(known))),
-            room: None,
         })
     }
 }
@@ -162,32 +145,6 @@ pub enum OwnedRight {
     Tenant,
     /// Another holder's, which has it.
     Holder(Holder),
-}
-
-/// Counts what is stored towards the tenant's quota.
-struct TenantRoom {
-    state: Arc<TenantState>,
-    clock: Clock,
-}
-
-impl Room for TenantRoom {
-    fn take(&self, bytes: u64) -> Result<(), ServiceError> {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let now = self.clock.now();
-        let taken = self.state.take(WorkspaceQuota::StorageBytes, bytes, now);
-        taken.map_err(|exceeded| ServiceError::exceeded(&exceeded, now))
-    }
-
-    fn give_back(&self, bytes: u64) {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.state.give_back(WorkspaceQuota::StorageBytes, bytes);
-    }
-}
-
-impl fmt::Debug for TenantRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TenantRoom")
-    }
 }
 
 /// Which files a run may read.
@@ -203,8 +160,6 @@ struct HeldFiles {
     service: FileService,
     tenant: Tenant,
     held: Held,
-    /// `None`: to be asked for.
-    room: Option<Arc<dyn Room>>,
 }
 
 impl Held {
@@ -241,7 +196,7 @@ impl RunFiles for HeldFiles {
     }
 
     fn create(&self, name: &str, media_type: &str) -> FileFuture<'static, Box<dyn FileSink>> {
-        let (service, tenant, room) = (self.service.clone(), self.tenant, self.room.clone());
+        let (service, tenant) = (self.service.clone(), self.tenant);
         let held = self.held.clone();
         let (holder, kept_for) = match &held {
             Held::By(holder) => (Some(holder.clone()), ABANDONED_AFTER),
@@ -255,10 +210,8 @@ impl RunFiles for HeldFiles {
             holder,
         };
         Box::pin(async move {
-            let room = match room {
-                Some(room) => room,
-                None => service.room(tenant).await.map_err(refused)?,
-            };
+            let room = service.rooms.of(tenant).await;
+            let room = room.map_err(|error| FileFailure::Unavailable(Arc::new(error)))?;
             let writer = service.files.create(new, room).await;
             let writer = writer.map_err(|error| failure(error, ""))?;
             let sink: Box<dyn FileSink> = Box::new(Sink { writer, held });
@@ -299,10 +252,6 @@ fn shown(value: file::FileValue) -> FileValue {
         size: u64::try_from(value.size).unwrap_or(0),
         sha256: value.sha256,
     }
-}
-
-fn refused(error: ServiceError) -> FileFailure {
-    FileFailure::Unavailable(Arc::new(error))
 }
 
 fn failure(error: FileError, id: &str) -> FileFailure {

@@ -11,6 +11,10 @@ use std::time::Duration;
 
 /// Journals that one transaction removes; each may have thousands of entries.
 const BATCH_MAX: i64 = 25;
+/// The same of those whose runs are gone.
+const GONE_MAX: usize = 25;
+/// Bytes of those, unless a single one has more: a run may have begun a hundred thousand effects, whose results are small.
+const BATCH_BYTES_MAX: i64 = 256 << 10;
 /// Runs that are looked at together.
 const PAGE_MAX: i64 = 500;
 
@@ -67,6 +71,7 @@ impl KeptJournals {
             let mut reader = self.store.reader().await?;
             let found = replays::failed_before(&mut reader.db(), before, BATCH_MAX).await?;
             drop(reader);
+            let found = first_of(found);
             if found.is_empty() {
                 return Ok(());
             }
@@ -83,6 +88,7 @@ impl KeptJournals {
             let limit = surplus.min(BATCH_MAX);
             let found = replays::oldest(&mut reader.db(), &tenant.tenant_id, true, limit).await?;
             drop(reader);
+            let found = first_of(found);
             if found.is_empty() {
                 break;
             }
@@ -97,8 +103,9 @@ impl KeptJournals {
     async fn too_large(&self, tenant: &str, mut surplus: i64) -> Result<(), ServiceError> {
         while surplus > 0 {
             let mut reader = self.store.reader().await?;
-            let mut found = replays::oldest(&mut reader.db(), tenant, false, BATCH_MAX).await?;
+            let found = replays::oldest(&mut reader.db(), tenant, false, BATCH_MAX).await?;
             drop(reader);
+            let mut found = first_of(found);
             if found.is_empty() {
                 return Ok(());
             }
@@ -135,13 +142,51 @@ impl KeptJournals {
             };
             after = Some(*last);
             let runs: Vec<RunId> = page.into_iter().map(|(run,)| run).collect();
-            let closed = self.store.write(move |db| {
-                Box::pin(async move {
-                    replays::remove_of_gone(db, &runs).await?;
-                    replays::close(db, &runs).await
-                })
-            });
-            closed.await?;
+            for few in runs.chunks(GONE_MAX) {
+                let few = few.to_vec();
+                let closed = self.store.write(move |db| {
+                    Box::pin(async move {
+                        replays::remove_of_gone(db, &few).await?;
+                        replays::close(db, &few).await
+                    })
+                });
+                closed.await?;
+            }
         }
+    }
+}
+
+/// Those of them that one transaction removes: at least one.
+fn first_of(mut journals: Vec<KeptJournal>) -> Vec<KeptJournal> {
+    let mut bytes: i64 = 0;
+    let beyond = journals.iter().position(|journal| {
+        bytes = bytes.saturating_add(journal.bytes);
+        bytes > BATCH_BYTES_MAX
+    });
+    if let Some(beyond) = beyond {
+        journals.truncate(beyond.max(1));
+    }
+    journals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: &[i64]) -> Vec<i64> {
+        let journals = bytes.iter().map(|bytes| KeptJournal {
+            run_id: RunId::new(),
+            bytes: *bytes,
+        });
+        let first = first_of(journals.collect());
+        first.iter().map(|journal| journal.bytes).collect()
+    }
+
+    #[test]
+    fn large_journals_are_removed_a_few_at_a_time() {
+        assert_eq!(of(&[]), [0; 0]);
+        assert_eq!(of(&[1, 2, 3]), [1, 2, 3]);
+        assert_eq!(of(&[100 << 10, 100 << 10, 100 << 10]), [100 << 10; 2]);
+        assert_eq!(of(&[i64::MAX, 1]), [i64::MAX]);
     }
 }

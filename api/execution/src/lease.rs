@@ -134,7 +134,7 @@ impl Lease {
         let state = self.state.borrow();
         let is_settled = state
             .back_since
-            .is_none_or(|since| since.elapsed() >= self.duration);
+            .is_none_or(|since| heddle_model::clock::since(since) >= self.duration);
         state.is_valid() && is_settled
     }
 

@@ -17,6 +17,7 @@ use crate::environments::Environments;
 use crate::erasure::Erasure;
 use crate::error_pattern::ErrorPatterns;
 use crate::executor::Executor;
+use crate::file_rooms::FileRooms;
 use crate::files::FileService;
 use crate::held_runs::HeldRuns;
 use crate::isolation::Isolated;
@@ -292,7 +293,7 @@ impl Foundation {
                 ),
                 store: store.clone(),
                 clock: clock.clone(),
-                tenants: tenants_of_files,
+                rooms: FileRooms::new(store.clone(), clock.clone(), settings.quotas, tenants_of_files),
             },
             waiting: Arc::new(WaitingRuns::new(store.clone(), &settings.quotas)),
             tenants: Arc::new(TenantMetrics::new(settings.metrics_tenants_max)),
@@ -521,9 +522,11 @@ fn run_limits(settings: &Settings) -> Limits {
     Limits {
         fuel_max: settings.run_fuel_max,
         memory_bytes_max: settings.run_memory_bytes_max,
+        effects_max: settings.run_effects_max,
         ceilings: Ceilings {
             fuel: settings.run_fuel_ceiling,
             memory_bytes: settings.run_memory_bytes_ceiling,
+            effects: settings.run_effects_ceiling,
             deadline: settings.run_timeout,
         },
         deadline: settings.run_timeout,

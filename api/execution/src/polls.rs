@@ -1,6 +1,6 @@
 //! Asks for the lists of OnPoll nodes. A poll that is due is claimed in the database, so that one server at a time asks; each
-//! thing that is new is accepted as a run under a key of its own, and counts as seen only afterwards. So whenever a server
-//! stops, no thing is lost, and none has two runs.
+//! thing that is new is accepted as a run under a key of its own, and counts as seen only afterwards. A run for several things
+//! has a key that is stored with these things before. So whenever a server stops, no thing is lost, and none has two runs.
 
 pub(crate) mod claim;
 mod failure;
@@ -16,13 +16,14 @@ use crate::schedule::Schedule;
 use claim::Claim;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError, chain};
-use heddle_model::poll::{Poll, Seen};
+use heddle_model::ids::RunId;
+use heddle_model::poll::{Pending, Poll, Seen};
 use heddle_model::status::TriggeredBy;
 use heddle_store::polls::{self, PollRow};
 use heddle_store::schedules::ScheduleRow;
 use heddle_store::{Load, StoreError};
 use metrics::counter;
-use picked::Picked;
+use picked::Batch;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
@@ -75,6 +76,20 @@ struct Turn {
     /// What was known when it was claimed.
     known: PollRow,
     claim: Claim,
+}
+
+/// Which things have runs.
+struct Started {
+    /// What was known before.
+    seen: Seen,
+    /// Those that have got one since.
+    keys: HashSet<String>,
+}
+
+impl Started {
+    fn has(&self, key: &str) -> bool {
+        self.seen.has(key) || self.keys.contains(key)
+    }
 }
 
 impl Turn {
@@ -197,7 +212,7 @@ impl Turn {
         self.known.source != self.source
     }
 
-    /// Starts a run for each thing that is new, unless it is lost meanwhile. `said` is what the request said, at which time.
+    /// Starts runs for what is new, unless it is lost meanwhile. `said` is what the request said, at which time.
     async fn start(
         &self,
         answer: String,
@@ -209,47 +224,121 @@ impl Turn {
             true => Seen::default(),
             false => Seen::of_stored(&row.seen),
         };
+        // What was noted of another list says nothing of this one.
+        let pending = row.pending.as_deref().filter(|_| !is_first);
+        let pending = pending.and_then(Pending::of_stored);
         let since = said.filter(|_| self.poll.says_since());
-        let picked = picked::pick(self.poll.clone(), answer, seen.clone(), (self.now(), since)).await?;
-        let Picked { keys, new, cursor } =
-            picked.map_err(|problem| unreadable(format!("The answer {problem}.")))?;
-        row.last.things = i64::try_from(keys.len()).unwrap_or(i64::MAX);
+        let known = (seen.clone(), pending.clone());
+        let when = (self.now(), since);
+        let picked = picked::pick(self.active.owner, self.poll.clone(), answer, known, when).await?;
+        let picked = picked.map_err(|problem| unreadable(format!("The answer {problem}.")))?;
+        row.last.things = i64::try_from(picked.keys.len()).unwrap_or(i64::MAX);
+        row.source.clone_from(&self.source);
+        row.pending = pending.as_ref().map(Pending::stored);
+        // What another list's requests said.
+        row.cursor = row.cursor.take().filter(|_| !is_first);
         let passes_over = is_first && !self.poll.from_beginning;
-        let mut accepted = HashSet::new();
+        let mut started = Started {
+            seen,
+            keys: HashSet::new(),
+        };
         // Whether these were all.
-        let mut began = Ok(true);
-        if !passes_over {
-            for (key, event) in new {
-                if self.claim.is_lost() {
-                    began = Ok(false);
-                    break;
-                }
-                match self.accept(&key, event).await {
-                    Ok(_) => accepted.insert(key),
-                    Err(error) => {
-                        began = Err(Failure::from(error));
-                        break;
-                    }
-                };
+        let began = match passes_over {
+            true => Ok(true),
+            false => {
+                self.start_all((pending, picked.noted), picked.batches, (&mut started, &mut *row))
+                    .await
             }
-        }
-        if !accepted.is_empty() {
+        };
+        if !started.keys.is_empty() {
             // Whatever fails now, the service has answered.
             row.last.failures = 0;
         }
-        let is_seen = |key: &&str| passes_over || seen.has(key) || accepted.contains(*key);
-        row.seen = seen
-            .with(keys.iter().map(String::as_str).filter(is_seen))
-            .stored();
+        let is_seen = |key: &&str| passes_over || started.has(key);
+        let keys = picked.keys.iter().map(String::as_str).filter(is_seen);
+        row.seen = started.seen.with(keys).stored();
         // What follows a list of which not all is seen would leave out the rest.
         if matches!(began, Ok(true)) {
-            let before = row.cursor.take().filter(|_| !is_first);
-            row.cursor = cursor.or_else(|| self.poll.since(at)).or(before);
-        } else if is_first {
-            row.cursor = None;
+            let before = row.cursor.take();
+            row.cursor = picked.cursor.or_else(|| self.poll.since(at)).or(before);
         }
-        row.source.clone_from(&self.source);
         began.map(drop)
+    }
+
+    /// Starts a run for each batch, and before that the one that was noted; `false`: it was lost before these were all.
+    async fn start_all(
+        &self,
+        (pending, noted): (Option<Pending>, Option<Batch>),
+        batches: Vec<Batch>,
+        (started, row): (&mut Started, &mut PollRow),
+    ) -> Result<bool, Failure> {
+        if let Some(pending) = pending {
+            let is_stored = match noted {
+                Some(_) if self.claim.is_lost() => return Ok(false),
+                Some(batch) => {
+                    let accepted = self.accept(&list_key(&pending.run), batch.event).await?;
+                    started.keys.extend(batch.keys);
+                    matches!(accepted, Accepted::Duplicate(_))
+                }
+                // Nobody can tell any more, and no thing has two runs.
+                None => true,
+            };
+            if is_stored {
+                started.seen = started.seen.and(pending.things());
+            }
+            row.pending = None;
+        }
+        for batch in batches {
+            let key = match self.poll.is_list {
+                true => self.note(&batch, (&*started, &mut *row)).await?,
+                false => Some(batch.keys.concat()),
+            };
+            let Some(key) = key.filter(|_| !self.claim.is_lost()) else {
+                return Ok(false);
+            };
+            match self.accept(&key, batch.event).await {
+                Ok(_) => started.keys.extend(batch.keys),
+                Err(error) => {
+                    if matches!(error.code(), Code::WorkspaceQuotaExceeded) {
+                        // It is stored nowhere, so what comes meanwhile may be in the same list.
+                        row.pending = None;
+                    }
+                    return Err(error.into());
+                }
+            }
+            row.pending = None;
+        }
+        Ok(true)
+    }
+
+    /// Stores that a run for all of these is about to be stored: the key that it has; `None`: others have overtaken this turn. A key
+    /// made of the things would not do, since whoever asks next may find others with them.
+    async fn note(
+        &self,
+        batch: &Batch,
+        (started, row): (&Started, &mut PollRow),
+    ) -> Result<Option<String>, Failure> {
+        let run = RunId::new().to_string();
+        let pending = Pending::of(&run, batch.keys.iter().map(String::as_str)).stored();
+        let keys = started.keys.iter().map(String::as_str);
+        row.seen = started.seen.with(keys).stored();
+        let noted = PollRow {
+            pending: Some(pending.clone()),
+            ..row.clone()
+        };
+        let former = self.known.clone();
+        let bytes = noted.seen.len().saturating_add(pending.len());
+        let load = Load::of(Some(self.active.owner), bytes);
+        let kept = self.executions.store().write_sized(load, move |db| {
+            Box::pin(async move { polls::keep_for_system(db, &noted, &former).await })
+        });
+        let kept: Result<bool, StoreError> = kept.await;
+        if !kept.map_err(ServiceError::from)? {
+            return Ok(None);
+        }
+        row.version = row.version.saturating_add(1);
+        row.pending = Some(pending);
+        Ok(Some(list_key(&run)))
     }
 
     /// Under a key of this list: what has the same id in another one is another thing.
@@ -270,6 +359,11 @@ impl Turn {
         };
         self.executions.accept(run).await
     }
+}
+
+/// The key of a run for several things, within those of its list; the key of one thing is a hash.
+fn list_key(run: &str) -> String {
+    format!("list:{run}")
 }
 
 fn unreadable(message: String) -> Failure {

@@ -132,9 +132,10 @@ async fn run(
             // Of the trace, in which the values are.
             output_bytes_max: OUTPUT_BYTES_MAX,
             effects_max: 0,
-            // No setting of the graph gives it more to compute.
+            // No setting of the graph gives it more to compute, or effects.
             ceilings: Ceilings {
                 fuel: FUEL_MAX,
+                effects: 0,
                 ..limits.ceilings
             },
             ..limits

@@ -47,9 +47,7 @@ impl RunServices {
                 run,
                 files: self.files.clone(),
             }),
-            files: self
-                .files
-                .of_run(deployment.tenant, run, deployment.state.clone()),
+            files: self.files.of_run(deployment.tenant, run),
             response: stream.map(|stream| Arc::new(stream) as Arc<dyn ResponseStream>),
         }
     }

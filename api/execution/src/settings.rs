@@ -27,9 +27,11 @@ pub struct Settings {
     /// Wasm instructions of a run.
     pub run_fuel_max: u64,
     pub run_memory_bytes_max: usize,
-    /// How far patterns can raise these two.
+    pub run_effects_max: u32,
+    /// How far patterns can raise these three.
     pub run_fuel_ceiling: u64,
     pub run_memory_bytes_ceiling: usize,
+    pub run_effects_ceiling: u32,
     /// Where files are.
     pub files: heddle_files::Settings,
     /// Memory of all runs that execute at a time in bytes; `None`: half of the machine's.

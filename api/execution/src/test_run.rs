@@ -390,7 +390,7 @@ impl PreparedTest {
             .as_ref()
             .is_some_and(|error| error.code == code::TIMEOUT);
         // A request of the run that took too long has the same code, but ends before the run's time is over.
-        if ran_out && started.elapsed() >= allowed {
+        if ran_out && heddle_model::clock::since(started) >= allowed {
             let message = format!(
                 "The execution took longer than {} ms. {}",
                 allowed.as_millis(),

@@ -2,7 +2,7 @@
 //! run: that the limit may be exceeded by what happens within a minute on other servers is no harm. Who has as many as may
 //! be is counted again after a second, or at once after a waiting run was cancelled.
 
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use heddle_model::ids::UserId;
 use heddle_model::quota::{Exceeded, Quota, Quotas};
 use heddle_store::{Store, StoreError, quota};
@@ -75,7 +75,7 @@ impl WaitingRuns {
     }
 
     fn is_good(&self, count: &Count, limit: i64) -> bool {
-        let age = count.at.elapsed();
+        let age = since(count.at);
         match count.runs < limit {
             true => age < COUNT_AGE_MAX,
             false => age < FULL_AGE_MAX && count.cancellations == self.cancellations.load(Ordering::Relaxed),
@@ -99,7 +99,7 @@ impl WaitingRuns {
             counts.retain(|_, known| {
                 let count = known.try_lock();
                 count.map_or(true, |count| {
-                    count.is_some_and(|count| count.at.elapsed() < COUNT_AGE_MAX)
+                    count.is_some_and(|count| since(count.at) < COUNT_AGE_MAX)
                 })
             });
         }

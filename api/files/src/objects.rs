@@ -13,7 +13,6 @@ use std::ops::Range;
 pub struct Key {
     /// Id of the tenant.
     pub tenant: String,
-    /// Id.
     pub blob: BlobId,
 }
 

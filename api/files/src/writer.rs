@@ -6,7 +6,7 @@ use crate::error::FileError;
 use crate::objects::ObjectWriter;
 use crate::shared::{NewFile, Shared};
 use bytes::Bytes;
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use heddle_model::error::ServiceError;
 use heddle_model::file::FileValue;
 use heddle_model::ids::{BlobId, FileId};
@@ -125,7 +125,7 @@ impl Writer {
             let taken = bytes.split_to(bytes.len().min(PIECE_BYTES - self.pending.len()));
             self.pending.extend_from_slice(&taken);
         }
-        if self.touched.elapsed() >= TOUCH_EVERY {
+        if since(self.touched) >= TOUCH_EVERY {
             self.touch(None).await?;
         }
         Ok(())

@@ -94,6 +94,12 @@ pub fn monotonic() -> Instant {
     Instant::now()
 }
 
+/// How long ago a moment of the monotonic clock was; nothing if it lies ahead.
+#[expect(clippy::disallowed_methods, reason = "all other code calls this function")]
+pub fn since(moment: Instant) -> Duration {
+    moment.elapsed()
+}
+
 /// A source of the current time.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {

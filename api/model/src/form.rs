@@ -37,6 +37,13 @@ pub struct FieldError {
     pub message: String,
 }
 
+impl Field {
+    /// Whether this is what it asks for, as people send it: texts and files, several in an array.
+    pub fn takes(&self, sent: &Value) -> bool {
+        check::value(self, Some(sent)).is_ok()
+    }
+}
+
 impl Form {
     /// From a node's parameters.
     pub fn of(parameters: &Map<String, Value>) -> Self {

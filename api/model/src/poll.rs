@@ -2,9 +2,11 @@
 //! for. Knows nothing of requests' ways, runs and times.
 
 mod answer;
+mod pending;
 mod seen;
 
 pub use answer::{AnswerProblem, Found, Thing};
+pub use pending::Pending;
 pub use seen::Seen;
 
 use crate::clock::Timestamp;
@@ -43,6 +45,8 @@ pub struct Poll {
     since_parameter: Option<String>,
     /// Whether runs are started for what is there at the first time.
     pub from_beginning: bool,
+    /// Whether all that is new in an answer becomes one run.
+    pub is_list: bool,
 }
 
 impl Poll {
@@ -69,6 +73,7 @@ impl Poll {
             cursor_parameter: text("cursorParameter"),
             since_parameter: text("sinceParameter"),
             from_beginning: text("startFrom").as_deref() == Some("beginning"),
+            is_list: text("as").as_deref() == Some("list"),
         }
     }
 

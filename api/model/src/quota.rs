@@ -55,6 +55,9 @@ quotas! {
         "delete deployments or make components smaller",
     /// Schedules of a user's deployments.
     Schedules = "quota_schedules" 2_000 "schedules in one user's deployments" "delete deployments",
+    /// Bytes of the files in the workspaces that a user has made, each content once.
+    FileBytes = "quota_file_bytes" 21_474_836_480 "bytes for files in one user's workspaces"
+        "delete some, or have runs keep them for less time",
     /// Values that KeyValue keeps in the workspaces that a user owns.
     KeyValues = "quota_key_values" 1_000_000 "values kept by KeyValue in one user's workspaces"
         "delete some, or give them a `ttlMs`",
@@ -79,6 +82,7 @@ impl Quota {
                 | Quota::SecretBytes
                 | Quota::ConnectionBytes
                 | Quota::ModuleBytes
+                | Quota::FileBytes
                 | Quota::KeyValueBytes
         )
     }

@@ -1,7 +1,7 @@
 //! Events as shown to users: without the credentials and signatures they arrived with. Runs, retries and replays get
 //! the original event.
 
-use crate::signature::Scheme;
+use crate::signature::{SVIX_SIGNATURE, Scheme};
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ pub fn is_credential(name: &str) -> bool {
 
 fn is_signature(name: &str) -> bool {
     let mut schemes = Scheme::ALL.iter();
-    schemes.any(|scheme| name.eq_ignore_ascii_case(scheme.header()))
+    name.eq_ignore_ascii_case(SVIX_SIGNATURE)
+        || schemes.any(|scheme| name.eq_ignore_ascii_case(scheme.header()))
 }
 
 /// Levels that are looked into; what is below is hidden if there are headers in it.
@@ -105,7 +106,7 @@ mod tests {
             "headers": {
                 "authorization": "Bearer x", "Cookie": ["a", "b"], "PROXY-AUTHORIZATION": "x", "x-slack-signature": "v0=1",
                 "stripe-signature": "t=1,v1=2", "x-hub-signature-256": "sha256=1", "webhook-signature": "v1,x",
-                "x-shopify-hmac-sha256": "x", "x-webhook-signature": "ab", "x-authorization-id": "7",
+                "x-shopify-hmac-sha256": "x", "x-webhook-signature": "ab", "x-authorization-id": "7", "svix-signature": "v1,x",
             },
             "body": {"headers": {"authorization": "kept"}}, "method": "POST", "query": {"cookie": "kept"},
         }));

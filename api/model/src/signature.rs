@@ -1,6 +1,7 @@
 //! How senders of webhooks prove who they are: HMACs (RFC 2104) over the raw body, in the formats of common senders, or
 //! the secret itself in a header. Knows nothing about endpoints.
 
+pub mod event_id;
 pub mod signing;
 
 use crate::clock::Timestamp;
@@ -21,6 +22,8 @@ pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 const SIGNATURES_MAX: usize = 16;
 /// Times below this are in seconds since 1970, others in milliseconds: it stands for the year 5138 or for 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
+/// Has the signature of Standard Webhooks as Svix sends it.
+pub const SVIX_SIGNATURE: &str = "svix-signature";
 /// Begins a secret of Standard Webhooks whose rest is base64.
 const BASE64_SECRET: &str = "whsec_";
 
@@ -41,7 +44,7 @@ pub enum Scheme {
     /// `X-Shopify-Hmac-SHA256`: base64 of the body's HMAC.
     /// <https://shopify.dev/docs/apps/build/webhooks/subscribe/https>
     Shopify,
-    /// `webhook-signature`: `v1,<base64>` over `<id>.<seconds>.<body>`.
+    /// `webhook-signature`, or `svix-signature`: `v1,<base64>` over `<id>.<seconds>.<body>`.
     /// <https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md>
     StandardWebhooks,
     /// `X-Twilio-Signature`: base64 of the HMAC-SHA1 of the URL and the form's sorted fields.
@@ -161,6 +164,32 @@ impl Scheme {
     }
 }
 
+/// The headers of a request by Standard Webhooks.
+struct StandardHeaders {
+    id: &'static str,
+    timestamp: &'static str,
+    signature: &'static str,
+}
+
+impl StandardHeaders {
+    /// Svix, from which the standard comes, has other names for them, which many senders use.
+    fn of(headers: &HeaderMap) -> StandardHeaders {
+        let is_svix = headers.contains_key(SVIX_SIGNATURE) && !headers.contains_key("webhook-signature");
+        match is_svix {
+            true => StandardHeaders {
+                id: "svix-id",
+                timestamp: "svix-timestamp",
+                signature: SVIX_SIGNATURE,
+            },
+            false => StandardHeaders {
+                id: "webhook-id",
+                timestamp: "webhook-timestamp",
+                signature: "webhook-signature",
+            },
+        }
+    }
+}
+
 /// A scheme with what the node says of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Authentication {
@@ -194,6 +223,12 @@ impl Authentication {
         }
     }
 
+    /// Whether a header's value proves who the sender is. Of Standard Webhooks both may come, with the same signature.
+    pub fn is_proof(&self, name: &str) -> bool {
+        let is_svix = self.scheme == Scheme::StandardWebhooks && name.eq_ignore_ascii_case(SVIX_SIGNATURE);
+        is_svix || name.eq_ignore_ascii_case(self.header())
+    }
+
     /// Whether an HMAC stands in one header with its time, `t=<time>,v1=<digest>`, as Stripe has made usual.
     fn has_pairs(&self) -> bool {
         let header = self.mac.timestamp_header.as_deref();
@@ -204,7 +239,6 @@ impl Authentication {
 /// The form of an HMAC in a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MacForm {
-    /// The digest.
     pub algorithm: Digests,
     /// Whether it is written in base64; else in hex.
     pub is_base64: bool,
@@ -293,7 +327,10 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let Incoming { headers, body, .. } = *incoming;
-    let name = authentication.header();
+    let name = match authentication.scheme {
+        Scheme::StandardWebhooks => StandardHeaders::of(headers).signature,
+        _ => authentication.header(),
+    };
     let key = secret.as_bytes();
     if authentication.scheme == Scheme::Open {
         return Ok(());
@@ -322,9 +359,10 @@ pub fn verify(
             matches::<Hmac<Sha256>>(key, &[b"v0:", seconds.as_bytes(), b":", body], [signature])
         }
         Scheme::StandardWebhooks => {
-            let id = header(headers, "webhook-id")?;
-            let seconds = header(headers, "webhook-timestamp")?;
-            recent(seconds, now, "webhook-timestamp")?;
+            let names = StandardHeaders::of(headers);
+            let id = header(headers, names.id)?;
+            let seconds = header(headers, names.timestamp)?;
+            recent(seconds, now, names.timestamp)?;
             let signatures = signature
                 .split_ascii_whitespace()
                 .filter_map(|signature| STANDARD.decode(signature.strip_prefix("v1,")?).ok());
@@ -341,49 +379,6 @@ pub fn verify(
             same(&String::from_utf8_lossy(&given), &expected, name)
         }
         Scheme::Jwt | Scheme::Open => Err(Refusal::Wrong),
-    }
-}
-
-/// By what the sender has signed, the id of the event of a request that [`verify`] has passed: Standard Webhooks'
-/// `webhook-id`, the `id` of Stripe's event, or, of a signature that holds a time, the signature. Other schemes sign the
-/// body only, and two events may have the same one.
-pub fn signed_id(authentication: &Authentication, headers: &HeaderMap, body: &[u8]) -> Option<String> {
-    let digest = |kind: &str, signed: &[u8]| format!("{kind}:{}", hex::encode(Sha256::digest(signed)));
-    match authentication.scheme {
-        Scheme::StandardWebhooks => {
-            let id = header(headers, "webhook-id").ok()?;
-            Some(digest("webhook-id", id.as_bytes()))
-        }
-        Scheme::Stripe => {
-            #[derive(serde::Deserialize)]
-            struct Event {
-                id: String,
-            }
-            let event: Option<Event> = serde_json::from_slice(body).ok();
-            Some(match event {
-                Some(event) => digest("stripe-event", event.id.as_bytes()),
-                None => {
-                    // The time and the body are what is signed; a signature may be one of several.
-                    let value = header(headers, Scheme::Stripe.header()).ok()?;
-                    let fields = || value.split(',').filter_map(|field| field.trim().split_once('='));
-                    let (_, seconds) = fields().find(|(name, _)| *name == "t")?;
-                    digest("stripe", &[seconds.as_bytes(), b".", body].concat())
-                }
-            })
-        }
-        Scheme::Slack => {
-            let seconds = header(headers, "X-Slack-Request-Timestamp").ok()?;
-            Some(digest("slack", &[seconds.as_bytes(), b":", body].concat()))
-        }
-        Scheme::Hmac => {
-            let value = header(headers, authentication.mac.timestamp_header.as_deref()?).ok()?;
-            let time = match authentication.has_pairs() {
-                true => time_in_pairs(value)?,
-                false => value,
-            };
-            Some(digest("hmac", &[time.as_bytes(), b":", body].concat()))
-        }
-        _ => None,
     }
 }
 

@@ -65,6 +65,9 @@ quotas! {
     /// What one run may compute.
     ComputeSecondsPerRun = "computeSecondsPerRun" "workspace_compute_seconds_per_run" Run "compute seconds per run"
         "lower `computeSeconds` in the pattern's settings",
+    /// Effects that one run may start.
+    EffectsPerRun = "effectsPerRun" "workspace_effects_per_run" Run "effects per run"
+        "lower `maxEffects` in the pattern's settings",
     /// Bytes of all that is stored.
     StorageBytes = "storageBytes" "workspace_storage" None "bytes of storage" "delete runs, patterns or kept values",
 }
@@ -101,7 +104,9 @@ impl WorkspaceQuota {
     /// The least that it can be.
     pub const fn least(self) -> i64 {
         match self {
-            WorkspaceQuota::RunsAtOnce | WorkspaceQuota::ComputeSecondsPerRun => 1,
+            WorkspaceQuota::RunsAtOnce
+            | WorkspaceQuota::ComputeSecondsPerRun
+            | WorkspaceQuota::EffectsPerRun => 1,
             // As patterns' own setting.
             WorkspaceQuota::MemoryMbPerRun => 16,
             _ => 0,

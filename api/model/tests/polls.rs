@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
-use heddle_model::poll::{Poll, Seen};
+use heddle_model::poll::{Pending, Poll, Seen};
 use serde_json::{Value, json};
 
 /// More than an answer may have, and more than are remembered.
@@ -147,4 +147,16 @@ fn the_newest_are_remembered() {
     assert!(seen.has("0") && seen.has("4984") && !seen.has("4990"));
     assert_eq!(Seen::of_stored(&seen.stored()), seen);
     assert_eq!(Seen::of_stored("ä"), Seen::default());
+}
+
+#[test]
+fn a_run_that_is_noted_says_for_which_things() {
+    let noted = Pending::of("r-1", ["a", "b"]);
+    assert_eq!(Pending::of_stored(&noted.stored()), Some(noted.clone()));
+    assert!(noted.run == "r-1" && noted.things().has("a") && !noted.things().has("c"));
+    let seen = Seen::default().with(["c", "a"]).and(noted.things());
+    assert_eq!(seen, Seen::default().with(["a", "b", "c"]));
+    for other in ["", "r-1", &format!("{}:", "r".repeat(65))] {
+        assert_eq!(Pending::of_stored(other), None, "{other}");
+    }
 }

@@ -159,7 +159,7 @@ async fn looked_through(
         drop((content, share));
         found
     };
-    computing(work).await
+    computing(Some(scope.user()), work).await
 }
 
 fn using(

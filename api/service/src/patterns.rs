@@ -123,7 +123,7 @@ pub async fn compared(
     };
     let found = match share {
         None => compare(),
-        Some(_) => computing(compare).await?,
+        Some(_) => computing(Some(owner), compare).await?,
     };
     drop(share);
     Ok(found)
@@ -417,7 +417,7 @@ async fn content_told(
     };
     Ok(match share.is_none() && is_small(after_bytes) {
         true => compare(),
-        false => computing(compare).await?,
+        false => computing(Some(owner), compare).await?,
     })
 }
 

@@ -169,9 +169,9 @@ impl Peers {
     async fn tell_watching(&self, said: &mut Option<(Instant, Vec<DeploymentId>)>) -> Result<(), StoreError> {
         let mut watched = self.service.executions.tail().watched_here();
         watched.sort_unstable();
-        let is_known = said
-            .as_ref()
-            .is_some_and(|(at, before)| *before == watched && at.elapsed() < WATCHING_AGAIN);
+        let is_known = said.as_ref().is_some_and(|(at, before)| {
+            *before == watched && heddle_model::clock::since(*at) < WATCHING_AGAIN
+        });
         if watched.is_empty() || is_known {
             return Ok(());
         }

@@ -218,7 +218,7 @@ pub async fn against(
     let wanted = usize::try_from(limit).unwrap_or(1);
     for (index, run) in listed.iter().enumerate() {
         // The first one is always replayed, so that whoever goes on comes to an end.
-        if index >= wanted || (index > 0 && began.elapsed() > TIME_MAX) {
+        if index >= wanted || (index > 0 && heddle_model::clock::since(began) > TIME_MAX) {
             report.next_cursor = last.map(|run| format!("{}.{}", run.accepted_at.millis(), run.id));
             break;
         }
@@ -319,7 +319,8 @@ async fn one(
             report.after.add(&after);
             (told.before, told.after) = (Some(RunEnd::of(&before)), Some(RunEnd::of(&after)));
             // Outputs may have megabytes, which others must not wait for.
-            let compared = computing(move || Comparison::of(&before, &after, unanswered)).await?;
+            let compare = move || Comparison::of(&before, &after, unanswered);
+            let compared = computing(Some(editor.user()), compare).await?;
             told.status = compared.status();
             told.differences = compared.differences;
             told.nodes = compared.nodes;

@@ -17,13 +17,13 @@ use heddle_catalogue::Start;
 use heddle_contract::manifest::{FUEL_PER_COMPUTE_SECOND, Trigger};
 use heddle_execution::scheduler::schedule_event;
 use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::entropy;
 use heddle_runtime::{
     Ceilings, EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services,
     SqliteFiles, Status, Tier,
 };
 use serde_json::value::RawValue;
 use std::env;
-use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -161,10 +161,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         ..default
     };
     let started_at_ms = Clock::System.now().millis();
-    // A hasher with fresh random keys is the standard library's source of randomness.
-    let seed = args
-        .seed
-        .unwrap_or_else(|| RandomState::new().hash_one(started_at_ms));
+    let seed = args.seed.unwrap_or_else(entropy::random);
     Ok(RunRequest {
         run_id: format!("{started_at_ms:012x}-{seed:016x}"),
         pattern_id: args.file.display().to_string(),

@@ -27,6 +27,8 @@ const COMPILE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
 /// All that 32 bits can address.
 const MEMORY_CEILING_BYTES_MAX: usize = 4 << 30;
+/// Effects of a run: what is kept of each is little, but not nothing (see `retention_journal_bytes`).
+const EFFECTS_CEILING_MAX: u32 = 100_000;
 
 /// Reads all settings; the first error is reported with its place. Missing keys are generated in the data directory.
 pub fn read(values: &Values) -> Result<Config, SettingError> {
@@ -338,6 +340,16 @@ fn ceilings(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         }
         config.run_memory_bytes_ceiling = memory;
     }
+    if let Some(effects) = values.parsed::<u32>("run_effects_ceiling")? {
+        if effects < config.run_effects_max {
+            return Err(values.error("run_effects_ceiling", "must be at least run_effects"));
+        }
+        if effects > EFFECTS_CEILING_MAX {
+            let problem = format!("must be at most {EFFECTS_CEILING_MAX}");
+            return Err(values.error("run_effects_ceiling", problem));
+        }
+        config.run_effects_ceiling = effects;
+    }
     Ok(())
 }
 
@@ -350,6 +362,13 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         &mut config.run_memory_bytes_max,
         values.read("run_memory", bytes)?,
     );
+    if let Some(effects) = values.parsed::<u32>("run_effects")? {
+        if !(1..=EFFECTS_CEILING_MAX).contains(&effects) {
+            let problem = format!("must be from 1 to {EFFECTS_CEILING_MAX}");
+            return Err(values.error("run_effects", problem));
+        }
+        config.run_effects_max = effects;
+    }
     ceilings(values, config)?;
     let in_all = values.read("runs_memory", bytes)?;
     config.runs_memory_bytes_max = in_all.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));

@@ -1,44 +1,8 @@
 //! The settings by name: one table serves flags, environment, file and documentation. Knows nothing of how their texts
 //! are read.
 
-/// One setting.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    /// Key in the file; `--its-name` as a flag and `HEDDLE_ITS_NAME` in the environment.
-    pub name: &'static str,
-    /// The default, as text for people.
-    pub default: &'static str,
-    /// One-line description.
-    pub help: &'static str,
-    /// Whether its value is masked in output.
-    pub is_secret: bool,
-    /// Whether it is a list of tables in the file; elsewhere it is JSON.
-    pub is_tables: bool,
-}
-
-const fn setting(name: &'static str, default: &'static str, help: &'static str) -> Setting {
-    Setting {
-        name,
-        default,
-        help,
-        is_secret: false,
-        is_tables: false,
-    }
-}
-
-const fn secret(name: &'static str, default: &'static str, help: &'static str) -> Setting {
-    Setting {
-        is_secret: true,
-        ..setting(name, default, help)
-    }
-}
-
-const fn tables(setting: Setting) -> Setting {
-    Setting {
-        is_tables: true,
-        ..setting
-    }
-}
+pub use super::setting::Setting;
+use super::setting::{secret, setting, tables};
 
 /// All settings, in the order in which they are documented.
 pub const SETTINGS: &[Setting] = &[
@@ -252,6 +216,7 @@ pub const SETTINGS: &[Setting] = &[
         "Storage for the modules of one user's deployments",
     ),
     setting("quota_schedules", "2000", "Schedules in one user's deployments"),
+    setting("quota_file_bytes", "20GiB", "Files in one user's workspaces"),
     setting(
         "quota_key_values",
         "1000000",
@@ -306,6 +271,7 @@ pub const SETTINGS: &[Setting] = &[
         "0",
         "Compute seconds of one run, each of 5000000000 units of fuel",
     ),
+    setting("workspace_effects_per_run", "0", "Effects that one run may start"),
     setting(
         "webhook_rate_limit",
         "100",
@@ -395,7 +361,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "large_request_memory",
         "256MiB",
-        "Memory for all large requests and answers under /api; one user gets half of it at most",
+        "Memory for all large requests and answers under /api; one user gets half of it at most, and so do all imports and \
+         previews together",
     ),
     setting(
         "trusted_proxies",
@@ -503,6 +470,12 @@ pub const SETTINGS: &[Setting] = &[
         "run_memory_ceiling",
         "512MiB",
         "Memory that a pattern may give its runs by `memoryMb`; at least run_memory",
+    ),
+    setting("run_effects", "1000", "Effects that a run may start"),
+    setting(
+        "run_effects_ceiling",
+        "10000",
+        "Effects that a pattern may give its runs by `maxEffects`; at least run_effects, at most 100000",
     ),
     setting(
         "runs_memory",

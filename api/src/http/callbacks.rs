@@ -5,7 +5,7 @@ mod page;
 
 use super::client_ip::ClientIp;
 use super::extract::{Path, media_type};
-use super::webhooks::read;
+use super::webhooks::{encoding, read};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, RawQuery, Request, State};
@@ -14,6 +14,7 @@ use axum::response::Response;
 use heddle_execution::{CallbackKind, CallbackResponse};
 use heddle_model::Code;
 use heddle_model::ids::RunId;
+use heddle_service::webhooks::body::unmarked;
 use heddle_service::webhooks::event;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -142,7 +143,9 @@ async fn answer(
     request: Request,
 ) -> Result<CallbackResponse, ApiError> {
     let (parts, body) = request.into_parts();
-    let body = read(body, app.config.webhook_body_bytes_max).await?;
+    let bytes_max = app.config.webhook_body_bytes_max;
+    let body = read(body, bytes_max).await?;
+    let body = encoding::unpacked(&parts.headers, body, bytes_max).await?;
     let body = content(&parts.headers, &body)?;
     let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &body);
     let event = event.map_err(ApiError::internal)?;
@@ -157,7 +160,7 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
     }
     let media_type = media_type(headers).to_ascii_lowercase();
     if media_type == "application/json" || media_type.ends_with("+json") {
-        return serde_json::from_slice(body).map_err(|error| {
+        return serde_json::from_slice(unmarked(body)).map_err(|error| {
             Code::Validation
                 .with(format!("The body is not valid JSON: {error}."))
                 .into()

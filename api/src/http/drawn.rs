@@ -153,6 +153,9 @@ pub struct GraphSettings {
     /// server's `run_fuel`.
     #[schema(minimum = 1, maximum = 86_400)]
     compute_seconds: Option<u64>,
+    /// Effects that a run may start, within what the workspace may have; default: the server's `run_effects`.
+    #[schema(minimum = 1, maximum = 100_000)]
+    max_effects: Option<u64>,
     retry: Option<RetrySettings>,
     /// Pattern to run when a run has failed for good.
     error_pattern_id: Option<String>,

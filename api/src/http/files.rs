@@ -20,10 +20,11 @@ use futures_util::StreamExt;
 use heddle_files::{FileError, Reader, Writer};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
-use heddle_model::file::{Holder, NAME_BYTES_MAX};
+use heddle_model::file::{FileValue, Holder, NAME_BYTES_MAX};
 use heddle_model::ids::{DeploymentId, FileId, RunId};
 use heddle_model::tenant::Tenant;
 use heddle_model::{Code, ServiceError};
+use heddle_service::webhooks::body::uploads::{self, Place, UploadError};
 use heddle_store::files::{self, FileRow, Removed};
 use http_body_util::BodyExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -36,6 +37,8 @@ use utoipa_axum::routes;
 /// Files on a page, by default and at most.
 const PAGE: i64 = 50;
 const PAGE_MAX: i64 = 200;
+/// What a form may have around a file.
+const ENVELOPE_BYTES_MAX: u64 = 64 << 10;
 /// Files of a run that are told.
 const OF_RUN_MAX: i64 = 1_000;
 /// `attr-char` of RFC 8187.
@@ -93,19 +96,20 @@ impl From<FileRow> for StoredFile {
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct UploadQuery {
-    /// The file's name.
+    /// The file's name. Of a file in a form, instead of the one that the form says.
     #[param(example = "report.pdf", max_length = 255)]
     name: Option<String>,
 }
 
-/// Uploads a file: the body is what it holds, its `Content-Type` the file's type. It is removed after a day unless something
-/// refers to it by then, such as the event of a run or a test.
+/// Uploads a file: the body is what it holds, its `Content-Type` the file's type. Of a form (`multipart/form-data`), as `curl -F
+/// file=@report.pdf` sends it, it is the one file within, with its name and type; several files, or none, are refused. It is removed
+/// after a day unless something refers to it by then, such as the event of a run or a test.
 #[utoipa::path(
     post, path = "/api/files", tag = "Files", security(("bearer" = [])), params(UploadQuery),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The bytes"),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The bytes, or a form of the type `multipart/form-data` with one file"),
     responses(
         (status = 201, description = "The file", body = Enveloped<StoredFile>),
-        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the name is too long, or the form does not have one file", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 429, description = "WORKSPACE_QUOTA_EXCEEDED", body = ErrorBody),
@@ -118,8 +122,8 @@ async fn upload_file(
     request: Request,
 ) -> Result<Response, ApiError> {
     let runner = caller.scope.runner()?;
-    let name = query.name.unwrap_or_default();
-    if name.len() > NAME_BYTES_MAX {
+    let name = query.name.as_deref();
+    if name.is_some_and(|name| name.len() > NAME_BYTES_MAX) {
         let message = format!("must have at most {NAME_BYTES_MAX} bytes");
         return Err(ApiError::field("name", message));
     }
@@ -131,14 +135,54 @@ async fn upload_file(
     let tenant = tenant(&runner);
     let files = app.executions.files();
     let max = files.files().bytes_max();
-    if axum::body::HttpBody::size_hint(&body).lower() > max {
+    let is_form = extract::media_type(&parts.headers).eq_ignore_ascii_case("multipart/form-data");
+    let body_max = match is_form {
+        true => max.saturating_add(ENVELOPE_BYTES_MAX),
+        false => max,
+    };
+    if axum::body::HttpBody::size_hint(&body).lower() > body_max {
         return Err(ServiceError::from(FileError::TooLarge { max }).into());
     }
-    let mut writer = files.create(tenant, None, (&name, media_type)).await?;
-    fill(&mut writer, body).await?;
-    let made = writer.finish().await.map_err(ServiceError::from)?;
+    let made = match is_form {
+        // Boxed: the future of each upload would have to carry it.
+        true => Box::pin(of_form(&app, tenant, (media_type, name), (body, body_max))).await?,
+        false => {
+            let about = (name.unwrap_or_default(), media_type);
+            let mut writer = files.create(tenant, None, about).await?;
+            fill(&mut writer, body).await?;
+            writer.finish().await.map_err(ServiceError::from)?
+        }
+    };
     let row = found(&app, tenant, made.id).await?;
     Ok((StatusCode::CREATED, Enveloped::new(StoredFile::from(row))).into_response())
+}
+
+/// Stores the one file of a form.
+async fn of_form(
+    app: &App,
+    tenant: Tenant,
+    (content_type, name): (&str, Option<&str>),
+    (body, bytes_max): (Body, u64),
+) -> Result<FileValue, ApiError> {
+    let files = app.executions.files();
+    let place = Place {
+        files,
+        tenant,
+        holder: None,
+        bytes_max,
+        text_bytes_max: 0,
+        fields: None,
+    };
+    let stored = uploads::only(content_type, body.into_data_stream(), &place, name).await;
+    stored.map_err(|error| match error {
+        UploadError::Problem(problem) => ApiError::field("", format!("the body {problem}")),
+        UploadError::TooLarge => {
+            let max = files.files().bytes_max();
+            ServiceError::from(FileError::TooLarge { max }).into()
+        }
+        UploadError::Broken(error) => extract::unread(&*error),
+        UploadError::Refused(error) => error.into(),
+    })
 }
 
 /// Writes a body as it comes.

@@ -157,7 +157,7 @@ impl Facts {
         let method = self.method;
         let route = self.route.as_ref().map_or("(no route)", MatchedPath::as_str);
         let status = response.status().as_u16();
-        let took = self.started.elapsed();
+        let took = heddle_model::clock::since(self.started);
         request_metrics::count(method, route, status, took);
         self.log(method, route, status, took);
         let headers = response.headers_mut();

@@ -59,6 +59,12 @@ struct NodeType {
     /// The parameter by which it sends by several as well, unless it is `false`. Absent if there is none.
     #[schema(required = false, example = "all")]
     sends_several_if: String,
+    /// What a node emits: a value of its `own`, the `input` or elements of it, unchanged, or the value of a `parameter`.
+    #[schema(example = "own")]
+    emits: String,
+    /// The parameter whose value it emits. Absent if there is none.
+    #[schema(required = false, example = "value")]
+    emits_parameter: String,
     parameters: ParametersSchema,
     /// The effects the node has on the outside world, such as `http`.
     effects: Vec<String>,

@@ -135,6 +135,8 @@ own_quotas! {
     memory_mb_per_run = MemoryMbPerRun 512,
     /// What one run may compute, in compute seconds; patterns that ask for more are not deployed.
     compute_seconds_per_run = ComputeSecondsPerRun 30,
+    /// Effects that one run may start; patterns that ask for more are not deployed.
+    effects_per_run = EffectsPerRun 5_000,
     /// Bytes of all that is stored; then further runs and versions are refused.
     storage_bytes = StorageBytes 1_073_741_824,
 }
@@ -227,11 +229,12 @@ async fn list_tenants(
     Query(query): Query<TenantQuery>,
 ) -> Result<Listed<OperatedWorkspace, CursorMeta>, ApiError> {
     let limit = limit(query.limit, 50, 100)?;
-    let owner = query.owner.as_deref();
+    let owner = query.owner.map(|owner| text("owner", &owner, 300));
+    let owner = owner.transpose()?;
     let after = cursor::after(query.cursor.as_deref(), |cursor| cursor.parse().ok())?;
     let mut reader = app.store.reader().await?;
     // One more tells whether there is a next page.
-    let mut rows = heddle_store::hosting::list(&mut reader.db(), owner, after, limit + 1).await?;
+    let mut rows = heddle_store::hosting::list(&mut reader.db(), owner.as_deref(), after, limit + 1).await?;
     let next_cursor = cursor::next(&mut rows, limit, |row| row.id.to_string());
     let found = rows.into_iter().map(OperatedWorkspace::from).collect();
     Ok(Listed::new(found, CursorMeta { limit, next_cursor }))
@@ -329,6 +332,7 @@ async fn suspend_tenant(
         (status = 200, description = "The workspace", body = Enveloped<OperatedWorkspace>),
         (status = 401, description = "UNAUTHORIZED: not the operator's token", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND; NOT_FOUND: the operator's API is off, or served elsewhere", body = ErrorBody),
+        (status = 409, description = "CONFLICT: it is being imported", body = ErrorBody),
     )
 )]
 async fn resume_tenant(

@@ -1,20 +1,33 @@
 //! Values of expressions while they are being written.
 
 use super::drawn::CompleteGraph;
-use super::extract::{self, Caller, Json};
+use super::extract::{self, Caller, Json, element};
 use super::in_environment::environment;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use heddle_compiler::text::values_at_most;
+use heddle_execution::blocking::computing;
 use heddle_execution::compile::validation::{Evaluation, TextSpan};
 use heddle_execution::preview::{Preview, PreviewError, PreviewRequest};
+use heddle_model::access::Editor;
+use heddle_runtime::is_small;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// Values of a request. A graph has half of them at most.
+const VALUES_MAX: usize = 500_000;
+/// Memory for each byte of what is read: the texts, those that are compiled, and the module.
+const FACTOR: usize = 8;
+/// The same for each value besides.
+const VALUE_BYTES: usize = 160;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(preview))
@@ -31,14 +44,16 @@ struct PreviewBody {
     node_id: String,
     /// Texts with `{{ }}`, by the path of their parameter; at most 50.
     #[schema(value_type = HashMap<String, String>, example = json!({"value": "{{ $input.total }}"}))]
-    expressions: Map<String, Value>,
+    expressions: Box<RawValue>,
     /// Outputs of the nodes before this one, by node id. A node without one counts as one that has not run.
     #[schema(value_type = Option<HashMap<String, Value>>, example = json!({}))]
-    outputs: Option<Map<String, Value>>,
+    outputs: Option<Box<RawValue>>,
     /// The value on the node's input; by default it follows from the edges and the outputs.
-    input: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    input: Option<Box<RawValue>>,
     /// `$item`: the element of the loop or list, if the node is in one.
-    item: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    item: Option<Box<RawValue>>,
     /// `$trigger`: the event; by default the trigger's output.
     #[schema(value_type = Option<Value>)]
     event_data: Option<Box<RawValue>>,
@@ -108,23 +123,66 @@ impl From<Preview> for PreviewedExpression {
 }
 
 impl PreviewBody {
+    /// What is read of it.
+    fn given(&self) -> [(&'static str, &str); 5] {
+        [
+            ("graphData", self.graph_data.get()),
+            ("outputs", text(self.outputs.as_deref())),
+            ("input", text(self.input.as_deref())),
+            ("item", text(self.item.as_deref())),
+            ("expressions", self.expressions.get()),
+        ]
+    }
+
+    /// How many values are read at most. If they are too many, it is an error of the field that has most of them.
+    fn values(&self) -> Result<usize, ApiError> {
+        let given = self.given().map(|(field, text)| (values_at_most(text), field));
+        let in_all: usize = given.iter().map(|(values, _)| values).sum();
+        match given.iter().max() {
+            Some((_, field)) if in_all > VALUES_MAX => {
+                let message = format!(
+                    "brings the request to more than {VALUES_MAX} values, which is the limit: send less, such as the first \
+                     items of a list"
+                );
+                Err(ApiError::field(*field, message))
+            }
+            _ => Ok(in_all),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let event = self.event_data.as_deref().map_or(0, |event| event.get().len());
+        let given = self.given().iter().map(|(_, text)| text.len()).sum::<usize>();
+        given.saturating_add(event)
+    }
+
     fn request(self) -> Result<PreviewRequest, ApiError> {
         let text = |(path, value)| match value {
             Value::String(text) => Ok((path, text)),
             _ => Err(ApiError::field(format!("expressions.{path}"), "must be a string")),
         };
+        let expressions: Map<String, Value> = element("expressions", &self.expressions)?;
+        let outputs: Option<Map<String, Value>> = read("outputs", self.outputs)?;
         let environment = self.environment_id.as_deref().map(environment);
         Ok(PreviewRequest {
             graph: extract::object("graphData", self.graph_data)?,
             node_id: self.node_id,
-            expressions: self.expressions.into_iter().map(text).collect::<Result<_, _>>()?,
-            outputs: self.outputs.unwrap_or_default().into_iter().collect(),
-            input: self.input,
-            item: self.item,
+            expressions: expressions.into_iter().map(text).collect::<Result<_, _>>()?,
+            outputs: outputs.unwrap_or_default().into_iter().collect(),
+            input: read("input", self.input)?,
+            item: read("item", self.item)?,
             event: self.event_data,
             environment: environment.transpose()?,
         })
     }
+}
+
+fn text(raw: Option<&RawValue>) -> &str {
+    raw.map_or("null", RawValue::get)
+}
+
+fn read<T: DeserializeOwned>(path: &str, raw: Option<Box<RawValue>>) -> Result<Option<T>, ApiError> {
+    raw.map(|raw| element(path, &raw)).transpose()
 }
 
 /// Evaluates expressions as if they stood in a node of a graph.
@@ -145,10 +203,32 @@ async fn preview(
     State(app): State<App>,
     caller: Caller,
     Json(body): Json<PreviewBody>,
-) -> Result<Answer<Previewed>, ApiError> {
+) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
-    let previews = app.executions.preview(&editor, body.request()?).await?;
-    Ok(Answer(Previewed {
+    let owner = Some(editor.user());
+    let bytes = body.bytes();
+    let count = move || Ok::<_, ApiError>((body.values()?, body));
+    let (values, body) = match is_small(bytes) {
+        true => count()?,
+        false => computing(owner, count).await??,
+    };
+    let memory = bytes
+        .saturating_mul(FACTOR)
+        .saturating_add(values.saturating_mul(VALUE_BYTES));
+    let answer = Box::pin(answer(&app, editor, (bytes, FACTOR), body));
+    app.budget.hold(owner, (bytes, memory), answer).await?
+}
+
+async fn answer(
+    app: &App,
+    editor: Editor,
+    size: (usize, usize),
+    body: PreviewBody,
+) -> Result<Response, ApiError> {
+    let request = app.budget.read(Some(editor.user()), size, move || body.request());
+    let previews = app.executions.preview(&editor, request.await??).await?;
+    let answer = Previewed {
         previews: previews.into_iter().map(Into::into).collect(),
-    }))
+    };
+    Ok(Answer(answer).into_response())
 }

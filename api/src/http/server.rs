@@ -173,7 +173,7 @@ async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<I
         return;
     }
     metrics::counter!("heddle_http_accept_errors_total").increment(1);
-    if told_at.is_none_or(|at| at.elapsed() > TOLD_EVERY) {
+    if told_at.is_none_or(|at| heddle_model::clock::since(at) > TOLD_EVERY) {
         *told_at = Some(heddle_model::clock::monotonic());
         tracing::error!(%error, "Can't accept connections for now: {error}");
     }

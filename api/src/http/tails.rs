@@ -135,7 +135,7 @@ impl Onlooker {
     }
 
     async fn may_look_on(&mut self) -> bool {
-        if self.checked_at.elapsed() < RIGHTS_CHECKED_FOR {
+        if heddle_model::clock::since(self.checked_at) < RIGHTS_CHECKED_FOR {
             return true;
         }
         self.checked_at = heddle_model::clock::monotonic();

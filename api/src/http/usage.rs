@@ -112,7 +112,9 @@ impl UsageQuery {
     fn after(&self) -> Result<Option<(Timestamp, String)>, ApiError> {
         let read = |cursor: &str| {
             let (at, tenant) = cursor.split_once('.')?;
-            Some((Timestamp::from_millis(at.parse().ok()?), tenant.to_owned()))
+            let at = Timestamp::from_millis(at.parse().ok()?);
+            // PostgreSQL has no text with it.
+            (!tenant.contains('\0')).then(|| (at, tenant.to_owned()))
         };
         cursor::after(self.cursor.as_deref(), read)
     }

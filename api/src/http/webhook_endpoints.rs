@@ -364,7 +364,8 @@ struct SnippetsQuery {
     /// The endpoint's `id`.
     #[param(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
     endpoint_id: String,
-    /// What to send in the place of a greeting, as JSON. A webhook that takes no JSON gets the object's fields as a form, or the text.
+    /// What to send in the place of a greeting, as JSON. A webhook that takes no JSON gets the object's fields as a form, or the text. A
+    /// chat gets its `message` and `sessionId`, and a form those of its fields that it takes.
     #[param(max_length = 4096, example = r#"{"order":{"id":"A-1001"}}"#)]
     body: Option<String>,
 }
@@ -380,7 +381,7 @@ fn body(text: &str) -> Result<Value, ApiError> {
     serde_json::from_str(text).map_err(|error| ApiError::field("body", format!("must be JSON: {error}")))
 }
 
-/// Gets code snippets that send a signed request. They contain the secret, so viewers can't get them.
+/// Gets code snippets that send a request to a webhook, a form or a chat. They contain the secret, so viewers can't get them.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/webhook/snippets", operation_id = "get_webhook_snippets", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), SnippetsQuery),
@@ -409,9 +410,15 @@ async fn snippets(
     let secret = endpoint.secret(db, &app.vault).await?;
     drop(reader);
     audit::note_read(&app, &caller.scope, vec![endpoint.id], Reading::ByTheWay).await?;
+    // A form's fields are in what is deployed only.
+    let active = app.executions.loaded_for(deployment.slot()).await?;
+    let deployed = active
+        .as_ref()
+        .and_then(|active| active.webhook(&endpoint.node_id));
+    let webhook = deployed.cloned().unwrap_or_else(|| endpoint.webhook());
     Ok(Enveloped::new(Snippets::new(
         &url(&app, &endpoint),
-        &endpoint.webhook(),
+        &webhook,
         secret.expose_secret(),
         given.as_ref(),
         app.clock.now(),

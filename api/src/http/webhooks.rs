@@ -6,6 +6,7 @@ mod arrival;
 mod chats;
 pub(super) mod content;
 mod cors;
+pub(super) mod encoding;
 mod forms;
 mod ingest;
 mod path;

@@ -179,7 +179,7 @@ impl Follower {
     }
 
     async fn run(&mut self, change: &RunChange) -> Option<()> {
-        if self.checked_at.elapsed() >= RIGHTS_CHECKED_FOR {
+        if heddle_model::clock::since(self.checked_at) >= RIGHTS_CHECKED_FOR {
             self.check().await?;
         }
         if let Some(pattern) = self.patterns.get(&change.deployment_id) {

@@ -236,7 +236,6 @@ pub async fn list(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<ConnectionRow>, 
 /// A connection of a workspace, and who made it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct SharedRow {
-    /// The connection.
     #[sqlx(flatten)]
     pub row: ConnectionRow,
     /// Who made it.

@@ -421,7 +421,7 @@ async fn limited(
     // It is called on the connection's own thread.
     handle.set_progress_handler(INSTRUCTIONS_BETWEEN_LOOKS, move || {
         heddle_processes::give_way(NICENESS_OF_USERS);
-        begun.elapsed() < time_max
+        heddle_model::clock::since(begun) < time_max
     });
     drop(handle);
     Ok(connection)

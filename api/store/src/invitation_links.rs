@@ -45,7 +45,6 @@ pub struct NewLink {
 /// What a link offers to whoever has it.
 #[derive(Clone, Debug, FromRow)]
 pub struct OfferRow {
-    /// The link.
     pub id: InvitationLinkId,
     pub workspace_id: WorkspaceId,
     pub workspace_name: String,

@@ -7,7 +7,7 @@ use super::db::{Db, Sql, sql};
 use super::error::StoreError;
 use super::usage::{self, Sums};
 use super::writer::{Done, Job};
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -73,7 +73,7 @@ impl Unmetered {
         let is_due = !state.sums.is_empty()
             && state.storing == 0
             && !state.is_asked
-            && state.taken_at.elapsed() >= AGE_MAX;
+            && since(state.taken_at) >= AGE_MAX;
         state.is_asked |= is_due;
         is_due
     }

@@ -428,7 +428,6 @@ pub async fn toggle_star(
 /// A pattern that was saved.
 #[derive(Clone, Debug, FromRow)]
 pub struct SavedRow {
-    /// The pattern.
     pub id: PatternId,
     pub name: String,
     /// Newest version.
@@ -455,7 +454,6 @@ pub async fn saved_since(
 /// Who made a pattern that is listed, and whether the caller starred it.
 #[derive(Clone, Debug, FromRow)]
 pub struct ListedRow {
-    /// The pattern.
     pub id: PatternId,
     /// Its maker's names; `None`: they have no account any more.
     pub first_name: Option<String>,

@@ -19,6 +19,8 @@ pub struct PollRow {
     pub cursor: Option<String>,
     /// Its things for which runs were started.
     pub seen: String,
+    /// A run for several things that is about to be stored, or is by now.
+    pub pending: Option<String>,
     /// How it went.
     #[sqlx(flatten)]
     pub last: LastPoll,
@@ -66,8 +68,8 @@ pub async fn claim_for_system(
     )
     .await?;
     let select = sql(
-        "select schedule_id, source, cursor, seen, polled_at, things, failures, error_code, error, connected_since,
-         last_new_at, version from polls where schedule_id = ?",
+        "select schedule_id, source, cursor, seen, pending, polled_at, things, failures, error_code, error,
+         connected_since, last_new_at, version from polls where schedule_id = ?",
     );
     db.optional(select.bind(read.id)).await
 }
@@ -93,13 +95,14 @@ fn known(row: &PollRow, former: &PollRow) -> Sql {
     // Mostly nothing is new.
     let seen = (row.seen != former.seen).then(|| row.seen.clone());
     sql(
-        "update polls set source = ?, cursor = ?, seen = coalesce(?, seen), polled_at = ?, things = ?, failures = ?,
-         error_code = ?, error = ?, connected_since = ?, last_new_at = ?, version = version + 1
+        "update polls set source = ?, cursor = ?, seen = coalesce(?, seen), pending = ?, polled_at = ?, things = ?,
+         failures = ?, error_code = ?, error = ?, connected_since = ?, last_new_at = ?, version = version + 1
          where schedule_id = ? and version = ?",
     )
     .bind(&row.source)
     .bind(row.cursor.clone())
     .bind(seen)
+    .bind(row.pending.clone())
     .bind(last.polled_at)
     .bind(last.things)
     .bind(last.failures)

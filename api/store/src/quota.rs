@@ -6,6 +6,7 @@ use super::deployments::owner_of_deployment;
 use super::{Db, Sql, StoreError, sql};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_model::quota::{Exceeded, Quota, Quotas};
+use heddle_model::tenant::Tenant;
 
 /// The owner whose quotas a change counts towards.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +60,19 @@ async fn owner(db: &mut Db<'_>, payer: Payer) -> Result<Option<String>, StoreErr
         Payer::Pattern(pattern) => return Ok(Some(pattern.to_string())),
         Payer::Workspace(workspace) => workspace,
     };
+    let maker = user_of(db, Tenant::Workspace(workspace)).await?;
+    Ok(maker.map(|maker| maker.to_string()))
+}
+
+/// The user whose quotas a tenant's files count towards: whoever created the workspace, or the user outside of workspaces. `None`:
+/// nobody is left.
+pub async fn user_of(db: &mut Db<'_>, tenant: Tenant) -> Result<Option<UserId>, StoreError> {
+    let workspace = match tenant {
+        Tenant::User(user) => return Ok(Some(user)),
+        Tenant::Workspace(workspace) => workspace,
+    };
     let maker = sql("select created_by from workspaces where id = ?").bind(workspace);
-    let found: Option<(Option<String>,)> = db.optional(maker).await?;
+    let found: Option<(Option<UserId>,)> = db.optional(maker).await?;
     Ok(found.and_then(|(maker,)| maker))
 }
 
@@ -112,6 +124,11 @@ fn used(quota: Quota, owner: &str) -> Sql {
         }
         Quota::Schedules => {
             "select count(*) from schedules s join deployments d on d.id = s.deployment_id where d.user_id = ?"
+        }
+        // Each content once.
+        Quota::FileBytes => {
+            "select cast(coalesce(sum(size), 0) as bigint) from file_blobs where state = 'live'
+             and exists (select 1 from files where files.blob_id = file_blobs.id) and (tenant_id = ? or tenant_id in (select id from workspaces where created_by = ?))"
         }
         // Counted by triggers.
         Quota::KeyValues => "select coalesce((select entries from key_value_usage where owner_id = ?), 0)",

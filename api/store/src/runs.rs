@@ -343,7 +343,6 @@ pub async fn take_keys(
 /// What became of an attempt: the run's end, or that it waits for its next attempt.
 #[derive(Clone, Debug)]
 pub struct ResultRow {
-    /// The run.
     pub id: RunId,
     /// The server that has it.
     pub owner: Arc<str>,

@@ -874,7 +874,7 @@ deployed if the environment lacks a secret or a variable, or the workspace a con
         endpoint_id: str,
         body: t.Optional[str] = None,
     ) -> m.Snippets:
-        """Gets code snippets that send a signed request. They contain the secret, so viewers can't get them.
+        """Gets code snippets that send a request to a webhook, a form or a chat. They contain the secret, so viewers can't get them.
 
         GET /api/deployments/{id}/webhook/snippets
         """

@@ -649,6 +649,8 @@ class GraphSettings(t.TypedDict, total=False):
     expressions: t.Union[ExpressionsSetting, None]
     items: t.Union[bool, None]
     """Whether lists of items travel along the edges, and nodes execute for each item; default: false."""
+    maxEffects: t.Union[int, None]
+    """Effects that a run may start, within what the workspace may have; default: the server's `run_effects`."""
     memoryMb: t.Union[int, None]
     """Memory of a run, in MiB, within what the workspace may have; default: the server's `run_memory`."""
     retry: t.Union[RetrySettings, None]
@@ -1222,7 +1224,7 @@ class NeededRights(_NeededRights, total=False):
     issuers: t.List[str]
     """Addresses at which the issuers of its senders' tokens publish their keys: who may start runs."""
     variables: t.List[str]
-    """Names of variables that its expressions read, as far as they are written out. They are no right: all of an
+    """Names of variables that its expressions read, as far as they are written out. They are not a right: all of an
     environment's variables can be read.
     """
 
@@ -2288,6 +2290,8 @@ class OwnQuotas(t.TypedDict, total=False):
 
     computeSecondsPerRun: t.Union[int, None]
     """What one run may compute, in compute seconds; patterns that ask for more are not deployed."""
+    effectsPerRun: t.Union[int, None]
+    """Effects that one run may start; patterns that ask for more are not deployed."""
     egressBytesPerMonth: t.Union[int, None]
     """Bytes that a month's runs send; then further ones are refused."""
     fuelPerMonth: t.Union[int, None]
@@ -3153,6 +3157,10 @@ class _NodeType(t.TypedDict):
     description: str
     effects: t.List[str]
     """The effects the node has on the outside world, such as `http`."""
+    emits: str
+    """What a node emits: a value of its `own`, the `input` or elements of it, unchanged, or the value of a
+    `parameter`.
+    """
     examples: t.List[NodeExample]
     executesPer: str
     """Where lists of items travel (`settings.items`): whether a node executes for each `item`, or once for the `list`,
@@ -3181,6 +3189,8 @@ class _NodeType(t.TypedDict):
 class NodeType(_NodeType, total=False):
     """A node type."""
 
+    emitsParameter: str
+    """The parameter whose value it emits. Absent if there is none."""
     sendsSeveralIf: str
     """The parameter by which it sends by several as well, unless it is `false`. Absent if there is none."""
 
@@ -4107,7 +4117,7 @@ class SetQuotasRequest(_SetQuotasRequest, total=False):
 
 
 class Snippets(t.TypedDict):
-    """A signed request in several languages."""
+    """A request in several languages, signed if the webhook asks for it."""
 
     curl: str
     """For a POSIX shell with curl and openssl."""

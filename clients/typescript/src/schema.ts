@@ -1210,7 +1210,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Gets code snippets that send a signed request. They contain the secret, so viewers can't get them. */
+        /** Gets code snippets that send a request to a webhook, a form or a chat. They contain the secret, so viewers can't get them. */
         get: operations["get_webhook_snippets"];
         put?: never;
         post?: never;
@@ -1392,8 +1392,9 @@ export interface paths {
         get: operations["list_files"];
         put?: never;
         /**
-         * Uploads a file: the body is what it holds, its `Content-Type` the file's type. It is removed after a day unless something
-         *     refers to it by then, such as the event of a run or a test.
+         * Uploads a file: the body is what it holds, its `Content-Type` the file's type. Of a form (`multipart/form-data`), as `curl -F
+         *     file=@report.pdf` sends it, it is the one file within, with its name and type; several files, or none, are refused. It is removed
+         *     after a day unless something refers to it by then, such as the event of a run or a test.
          */
         post: operations["upload_file"];
         delete?: never;
@@ -5158,7 +5159,7 @@ export interface components {
         };
         /** @description `{success: true, data, timestamp}`. */
         Enveloped_Snippets: {
-            /** @description A signed request in several languages. */
+            /** @description A request in several languages, signed if the webhook asks for it. */
             data: {
                 /** @description For a POSIX shell with curl and openssl. */
                 curl: string;
@@ -6123,6 +6124,11 @@ export interface components {
             expressions?: components["schemas"]["ExpressionsSetting"] | null;
             /** @description Whether lists of items travel along the edges, and nodes execute for each item; default: false. */
             items?: boolean | null;
+            /**
+             * Format: int64
+             * @description Effects that a run may start, within what the workspace may have; default: the server's `run_effects`.
+             */
+            maxEffects?: number | null;
             /**
              * Format: int64
              * @description Memory of a run, in MiB, within what the workspace may have; default: the server's `run_memory`.
@@ -7422,7 +7428,7 @@ export interface components {
              */
             secrets: string[];
             /**
-             * @description Names of variables that its expressions read, as far as they are written out. They are no right: all of an
+             * @description Names of variables that its expressions read, as far as they are written out. They are not a right: all of an
              *     environment's variables can be read.
              * @example [
              *       "API_BASE"
@@ -7672,6 +7678,16 @@ export interface components {
             description: string;
             /** @description The effects the node has on the outside world, such as `http`. */
             effects: string[];
+            /**
+             * @description What a node emits: a value of its `own`, the `input` or elements of it, unchanged, or the value of a `parameter`.
+             * @example own
+             */
+            emits: string;
+            /**
+             * @description The parameter whose value it emits. Absent if there is none.
+             * @example value
+             */
+            emitsParameter?: string;
             examples: components["schemas"]["NodeExample"][];
             /**
              * @description Where lists of items travel (`settings.items`): whether a node executes for each `item`, or once for the `list`, unless its
@@ -8020,6 +8036,13 @@ export interface components {
              * @example 30
              */
             computeSecondsPerRun: number | null;
+            /**
+             * Format: int64
+             * @description Effects that one run may start; patterns that ask for more are not deployed.
+             * @default null
+             * @example 5000
+             */
+            effectsPerRun: number | null;
             /**
              * Format: int64
              * @description Bytes that a month's runs send; then further ones are refused.
@@ -9271,7 +9294,7 @@ export interface components {
             patternId: components["schemas"]["PatternId"];
             schedule?: components["schemas"]["Scheduled"] | null;
         };
-        /** @description A signed request in several languages. */
+        /** @description A request in several languages, signed if the webhook asks for it. */
         Snippets: {
             /** @description For a POSIX shell with curl and openssl. */
             curl: string;
@@ -14794,7 +14817,8 @@ export interface operations {
                  */
                 endpointId: string;
                 /**
-                 * @description What to send in the place of a greeting, as JSON. A webhook that takes no JSON gets the object's fields as a form, or the text.
+                 * @description What to send in the place of a greeting, as JSON. A webhook that takes no JSON gets the object's fields as a form, or the text. A
+                 *     chat gets its `message` and `sessionId`, and a form those of its fields that it takes.
                  * @example {"order":{"id":"A-1001"}}
                  */
                 body?: string;
@@ -15372,7 +15396,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The file's name.
+                 * @description The file's name. Of a file in a form, instead of the one that the form says.
                  * @example report.pdf
                  */
                 name?: string;
@@ -15381,7 +15405,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The bytes */
+        /** @description The bytes, or a form of the type `multipart/form-data` with one file */
         requestBody: {
             content: {
                 "application/octet-stream": number[];
@@ -15397,7 +15421,7 @@ export interface operations {
                     "application/json": components["schemas"]["Enveloped_StoredFile"];
                 };
             };
-            /** @description VALIDATION */
+            /** @description VALIDATION: the name is too long, or the form does not have one file */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16074,7 +16098,7 @@ export interface operations {
                     "application/json": components["schemas"]["OpenApiAnswer"];
                 };
             };
-            /** @description VALIDATION: it is no document that can be imported, or lacks what is wanted */
+            /** @description VALIDATION: the document cannot be imported, or lacks what is wanted */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -22104,6 +22128,15 @@ export interface operations {
             };
             /** @description WORKSPACE_NOT_FOUND; NOT_FOUND: the operator's API is off, or served elsewhere */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description CONFLICT: it is being imported */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

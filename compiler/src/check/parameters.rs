@@ -14,11 +14,14 @@ use crate::findings::Findings;
 use crate::graph::described;
 use crate::lowered::{Argument, Site, TextPart};
 use crate::options::Options;
-use heddle_catalogue::{Parameter, Schema};
+use heddle_catalogue::{Content, Parameter, Schema};
 use serde_json::{Map, Value};
 
 /// Values nested deeper than this are refused, so that every later pass may recurse.
 const DEPTH_MAX: usize = 64;
+/// What is written where expressions are not evaluated.
+const PATH: &str =
+    "write a path without `{{ }}`: names of fields with dots between them, such as `id` or `meta.id`";
 
 /// Checks the parameters of one node, or the output values of one definition.
 pub(crate) struct Parameters<'f, 'a, 'l> {
@@ -44,8 +47,9 @@ impl Parameters<'_, '_, '_> {
             let node_id = self.node_id();
             self.found.report(Severity::Warning, || {
                 let names = known.iter().map(|parameter| parameter.name);
-                let help =
-                    did_you_mean(name, names.clone()).unwrap_or_else(|| format!("known are {}", list(names)));
+                let help = elsewhere(name, known)
+                    .or_else(|| did_you_mean(name, names.clone()))
+                    .unwrap_or_else(|| format!("known are {}", list(names)));
                 let message = format!("`{name}` is unknown here and ignored");
                 let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
                 Diagnostic {
@@ -65,7 +69,9 @@ impl Parameters<'_, '_, '_> {
                     if parameter.literal && parameter.schema != Schema::Module && has_expression(value) =>
                 {
                     let message = "must be a literal: it is needed before the run and can't be an expression";
-                    self.fail("literal-only", message, &path);
+                    let is_path = matches!(parameter.content, Content::Path);
+                    let help = is_path.then(|| PATH.to_owned());
+                    self.report(Diagnostic::error("literal-only", message).with_help(help), &path);
                 }
                 Some(value) => {
                     let argument = self.argument(&parameter.schema, value, &path, depth);
@@ -386,6 +392,16 @@ impl Parameters<'_, '_, '_> {
     fn node_id(&self) -> Option<String> {
         self.names.map(|names| names.level.name(names.node).to_owned())
     }
+}
+
+/// What takes the place of a parameter that other nodes have.
+fn elsewhere(name: &str, known: &[Parameter]) -> Option<String> {
+    let is_poll = known.iter().any(|parameter| parameter.name == "cursorParameter");
+    (name == "pagination" && is_poll).then(|| {
+        "each poll asks for one page: ask for the newest first, or for what has come since the last one by `cursor` or \
+         `sinceParameter`"
+            .to_owned()
+    })
 }
 
 /// What an expression must give, and whether it is evaluated later.

@@ -13,6 +13,10 @@ export interface NodeType {
   readonly sends: 'one' | 'several';
   /** The parameter by which it is several as well, unless it is false. */
   readonly sendsSeveralIf?: string;
+  /** What its nodes emit: a value of their own, what has come, or what a parameter is. */
+  readonly emits?: 'own' | 'input' | 'parameter';
+  /** That parameter. */
+  readonly emitsParameter?: string;
   /** Where lists of items travel: what its nodes execute for, unless they say otherwise. */
   readonly executesPer?: 'item' | 'list';
   /** JSON Schema of the parameters. */
@@ -83,6 +87,12 @@ export function isLoop(catalogue: Catalogue, type: string): boolean {
 /** Whether nodes of a type have a body that is repeated while a condition holds, which reads what came back. */
 export function repeats(catalogue: Catalogue, type: string): boolean {
   return catalogue.byName.get(type)?.role === 'while';
+}
+
+/** Whether what leaves nodes of a type is what has come, as far as that can be told without its values: a Merge's may be one of them. */
+export function passesOn(catalogue: Catalogue, type: string): boolean {
+  const known = catalogue.byName.get(type);
+  return known?.emits === 'input' || known?.role === 'merge';
 }
 
 /** Whether lists of items travel along the edges of a document, those of its definitions as well. */

@@ -40,6 +40,7 @@ export interface Settings {
   /** In MiB. */
   readonly memoryMb?: number;
   readonly computeSeconds?: number;
+  readonly maxEffects?: number;
   readonly retry?: Retry;
   readonly errorPatternId?: string;
   readonly expressions?: 'strict' | 'lenient';

@@ -3,6 +3,7 @@
  * By the words of its expressions alone, so it may lack what is read in other ways.
  */
 
+import { passesOn, type Catalogue } from './catalogue';
 import { graphOf, indexOf, type Doc, type Graph, type GraphNode } from './model';
 import { expressionsIn, literalValue, type Token } from './tokens';
 
@@ -21,15 +22,13 @@ const OF_LISTS = new Set(
     ' ',
   ),
 );
-/** Nodes that send on what arrives at them. */
-const SENDS_ON = new Set(['If', 'Switch', 'NoOp', 'Merge', 'Log', 'Wait']);
 /** No pattern is read deeper. */
 const DEPTH_MAX = 20;
 
 /** The event as far as expressions name its fields; undefined if none does. */
-export function eventRead(doc: Doc, trigger: string): unknown {
+export function eventRead(catalogue: Catalogue, doc: Doc, trigger: string): unknown {
   const graph = graphOf(doc, null);
-  const reader = new Reader(graph, trigger);
+  const reader = new Reader(catalogue, graph, trigger);
   let event: unknown;
   for (const { path, guess } of graph.nodes.flatMap((node) => reader.readsOf(node)))
     if (path.length <= DEPTH_MAX && !path.includes('__proto__')) event = withRead(event, path, guess);
@@ -59,6 +58,7 @@ class Reader {
   private readonly labels = new Map<string, GraphNode>();
 
   constructor(
+    private readonly catalogue: Catalogue,
     graph: Graph,
     private readonly trigger: string,
   ) {
@@ -152,8 +152,9 @@ class Reader {
     if (node.id === this.trigger) return [];
     if (seen.has(node.id) || seen.size > DEPTH_MAX) return undefined;
     const further = new Set(seen).add(node.id);
-    if (SENDS_ON.has(node.type)) return this.arrivesAt(node, further);
-    const value = node.type === 'Transform' ? node.data?.parameters?.['value'] : undefined;
+    if (passesOn(this.catalogue, node.type)) return this.arrivesAt(node, further);
+    const emitted = this.catalogue.byName.get(node.type)?.emitsParameter;
+    const value = emitted === undefined ? undefined : node.data?.parameters?.[emitted];
     if (typeof value !== 'string') return undefined;
     const [only, ...others] = expressionsIn(value.trim());
     if (!only || others.length > 0 || only.start !== 2 || only.end !== value.trim().length - 2)

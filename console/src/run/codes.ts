@@ -109,7 +109,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   OUTPUT_LIMIT: { cause: 'The output is too large', advice: 'Return less, or a file.' },
   EFFECT_LIMIT: {
     cause: 'Too many requests and waits',
-    advice: 'Divide the work among several runs, by CallPattern.',
+    advice:
+      'Divide the work among several runs, by CallPattern. The pattern’s settings have the number of effects.',
   },
   JOURNAL_LIMIT: { cause: 'Answers were too large', advice: 'Ask for pages, and keep only the body.' },
   CANCELLED: { cause: 'Somebody cancelled it' },

@@ -38,6 +38,9 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
   await page.keyboard.press('Enter');
   const settings = page.getByRole('dialog', { name: 'Settings of the pattern' });
   await settings.getByLabel('Time limit of a run').fill('90 s');
+  await settings.getByLabel('Effects of a run').fill('0');
+  await expect(settings.getByText('A whole number from 1 to 100000.')).toBeVisible();
+  await settings.getByLabel('Effects of a run').fill('5000');
   await settings.getByLabel('Attempts').fill('0');
   await expect(settings.getByText('A whole number from 1 to 100.')).toBeVisible();
   await settings.getByLabel('Attempts').fill('3');
@@ -51,6 +54,7 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
   const saved = await call<{ graphData: { settings: object } }>(page, 'GET', `/api/patterns/${id}`);
   expect(saved.graphData.settings).toEqual({
     timeoutMs: 90_000,
+    maxEffects: 5_000,
     retry: { maxAttempts: 3, backoffMs: 10_000, factor: 1 },
   });
 

@@ -51,6 +51,10 @@ test('a form is filled in by keyboard, corrected and sent', async ({ page, accou
   await expect(page.getByText(address)).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Form: Visit' })).toBeVisible();
   await expect(page.getByRole('link', { name: 'Open the form' })).toHaveAttribute('href', address);
+  await page.getByRole('button', { name: 'How to send a request' }).click();
+  const snippet = page.getByRole('textbox', { name: 'How to send a request' });
+  await expect(snippet).toContainText(`--form-string 'email=ann@example.com'`);
+  await expect(snippet).toContainText('-F "plan=@$file;filename=example.txt');
 
   await page.goto(address);
   await expect(page.getByRole('heading', { name: 'Order a visit' })).toBeVisible();

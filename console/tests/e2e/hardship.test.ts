@@ -69,7 +69,7 @@ const paste = (page: Page, text: string) =>
     element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
   }, text);
 
-test('what is pasted and is no part of a pattern changes nothing, and says so', async ({ page, account }) => {
+test('what is not part of a pattern changes nothing when pasted, and says so', async ({ page, account }) => {
   await opened(page, account.workspace);
   const garbage = [
     'hello',
@@ -81,7 +81,7 @@ test('what is pasted and is no part of a pattern changes nothing, and says so', 
   for (const text of garbage) {
     await paste(page, text);
     await expect(
-      page.getByText('What is in the clipboard is no part of a pattern, so it can’t be pasted here.'),
+      page.getByText('The clipboard does not hold part of a pattern, so it can’t be pasted here.'),
     ).toBeVisible();
     await expect(page.getByText('Saved as 1')).toBeVisible();
   }

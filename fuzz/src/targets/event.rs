@@ -2,9 +2,9 @@
 //! and the body: the event is JSON with the body as it was, and what lets a sender or a browser in is not in it.
 
 use super::signatures::headers;
-use heddle_model::signature::Scheme;
+use heddle_model::signature::{Authentication, Scheme};
 use heddle_service::webhooks::event::{Added, Received, of_request};
-use http::HeaderValue;
+use http::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -29,11 +29,19 @@ pub fn check(data: &[u8]) {
     {
         return;
     }
-    let proof = match scheme.header() {
-        "" => "x-webhook-signature",
-        header => header,
+    let scheme = match scheme {
+        // There is nothing to hide.
+        Scheme::Open => Scheme::Header,
+        scheme => scheme,
     };
-    headers.append(proof, HeaderValue::from_static(SECRET));
+    let proof = Authentication {
+        header: "x-api-key".to_owned(),
+        ..scheme.into()
+    };
+    let Ok(name) = HeaderName::try_from(proof.header()) else {
+        return;
+    };
+    headers.append(name, HeaderValue::from_static(SECRET));
     for cookie in [
         "heddle=8b1a9953c4611296a827abf8c47804d7; theme=dark",
         "lang=en;__Host-heddle=8b1a9953c4611296a827abf8c47804d7",
@@ -47,7 +55,7 @@ pub fn check(data: &[u8]) {
     let received = Received {
         method: "POST",
         headers: &headers,
-        proof,
+        proof: &proof,
         query: Some(query),
         body: sent,
     };

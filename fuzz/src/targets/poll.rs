@@ -1,7 +1,7 @@
 //! Three paths, perhaps the word `table`, and, on the next lines, what a service answers to a poll: its things are parts of the answer, so many and no more, and
 //! what was seen of it is not new again.
 
-use heddle_model::poll::{Poll, Seen};
+use heddle_model::poll::{Pending, Poll, Seen};
 use serde_json::{Map, Value, json};
 
 /// Checks an input.
@@ -38,4 +38,7 @@ pub fn check(data: &[u8]) {
     let seen = Seen::of_stored(&Seen::default().with(keys()).stored());
     assert!(keys().all(|key| seen.has(key)));
     assert_eq!(seen, seen.with(keys()));
+    let noted = Pending::of("run", keys());
+    assert_eq!(noted.things(), &seen);
+    assert_eq!(Pending::of_stored(&noted.stored()), Some(noted));
 }

@@ -2,7 +2,7 @@
 //! one flow. What is not as expected is left out and said.
 
 use super::calls;
-use crate::read::Refused;
+use crate::read::{Refused, values_at_most};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -106,17 +106,38 @@ struct Raw<'f> {
     kind: &'f str,
     within: &'f str,
     fields: &'f Map<String, Value>,
-    /// Of its JSON.
-    bytes: usize,
+    size: Size,
+}
+
+/// Of what takes its place in flows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Size {
+    /// Of the JSON.
+    pub bytes: usize,
+    /// As [`values_at_most`] counts them.
+    pub values: usize,
+}
+
+impl Size {
+    fn of(json: &str) -> Size {
+        Size {
+            bytes: json.len(),
+            values: values_at_most(json),
+        }
+    }
 }
 
 /// The flows in a JSON value; none if there are none.
 pub fn find(value: &Value, default_name: &str) -> Result<Vec<Flow>, Refused> {
-    find_within(value, default_name, BYTES_MAX)
+    let all = Size {
+        bytes: BYTES_MAX,
+        values: usize::MAX,
+    };
+    find_within(value, default_name, all)
 }
 
-/// The flows in a JSON value, if they have no more than so many bytes once subflows take the place of their instances.
-pub fn find_within(value: &Value, default_name: &str, bytes_max: usize) -> Result<Vec<Flow>, Refused> {
+/// The flows in a JSON value, if they are no larger than that once subflows take the place of their instances.
+pub fn find_within(value: &Value, default_name: &str, max: Size) -> Result<Vec<Flow>, Refused> {
     let listed = value.get("flows").unwrap_or(value).as_array();
     let raw: Vec<Raw<'_>> = listed.into_iter().flatten().filter_map(raw).collect();
     if !raw
@@ -136,8 +157,11 @@ pub fn find_within(value: &Value, default_name: &str, bytes_max: usize) -> Resul
         tabs: Vec::new(),
         places: HashMap::new(),
         wires: Vec::new(),
-        bytes: 0,
-        bytes_max: bytes_max.min(BYTES_MAX),
+        size: Size::default(),
+        max: Size {
+            bytes: max.bytes.min(BYTES_MAX),
+            ..max
+        },
     };
     for raw in raw.iter().filter(|raw| is_drawn(raw)) {
         reading.by_place.entry(raw.within).or_default().push(raw);
@@ -185,7 +209,7 @@ fn raw(value: &Value) -> Option<Raw<'_>> {
         kind: text("type")?,
         within: text("z").unwrap_or_default(),
         fields,
-        bytes: value.to_string().len(),
+        size: Size::of(&value.to_string()),
     })
 }
 
@@ -246,8 +270,8 @@ struct Reading<'f> {
     tabs: Vec<usize>,
     places: HashMap<String, usize>,
     wires: Vec<Wire>,
-    bytes: usize,
-    bytes_max: usize,
+    size: Size,
+    max: Size,
 }
 
 impl<'f> Reading<'f> {
@@ -283,9 +307,10 @@ impl<'f> Reading<'f> {
     }
 
     /// Counts what takes its place once more.
-    fn charge(&mut self, bytes: usize) -> Result<(), Refused> {
-        self.bytes += bytes;
-        match self.bytes > self.bytes_max {
+    fn charge(&mut self, size: Size) -> Result<(), Refused> {
+        self.size.bytes += size.bytes;
+        self.size.values += size.values;
+        match self.size.bytes > self.max.bytes || self.size.values > self.max.values {
             true => {
                 let message = "the flows are too large once subflows take the place of their instances";
                 Err(Refused(message.to_owned()))
@@ -295,7 +320,7 @@ impl<'f> Reading<'f> {
     }
 
     fn add(&mut self, raw: &Raw<'_>, prefix: &str, title: &str, tab: usize) -> Result<Node, Refused> {
-        self.charge(raw.bytes)?;
+        self.charge(raw.size)?;
         let given = raw.fields.get("name").and_then(Value::as_str).unwrap_or_default();
         let name = match printable(given) {
             name if name.is_empty() => {
@@ -331,7 +356,7 @@ impl<'f> Reading<'f> {
 
     /// The outputs of a subflow's instance, as nodes.
     fn instance(&mut self, subflow: &Raw<'_>, node: &Node, tab: usize) -> Result<(), Refused> {
-        self.charge(subflow.bytes)?;
+        self.charge(subflow.size)?;
         let outputs = subflow
             .fields
             .get("out")
@@ -487,7 +512,7 @@ impl<'f> Reading<'f> {
             else {
                 continue;
             };
-            self.charge(Value::Object(node.fields.clone()).to_string().len())?;
+            self.charge(Size::of(&Value::Object(node.fields.clone()).to_string()))?;
             self.nodes.push(node);
             self.tabs.push(tab);
         }

@@ -1,6 +1,7 @@
 //! YAML as the JSON that it stands for, in which most OpenAPI documents are written. They are foreign: depth and what aliases
 //! repeat are bounded, and values are built on a stack of its own.
 
+use super::size::{VALUES_MAX, too_many_values};
 use crate::read::Refused;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
@@ -62,6 +63,8 @@ struct Built {
     bytes: usize,
     /// Lists and mappings within each other.
     depth: usize,
+    /// It and those within.
+    values: usize,
 }
 
 /// A document as far as it is read.
@@ -72,6 +75,7 @@ struct Building {
     anchors: HashMap<usize, Built>,
     copied: usize,
     copied_max: usize,
+    values: usize,
     root: Value,
 }
 
@@ -80,6 +84,7 @@ struct Open {
     anchor: usize,
     bytes: usize,
     depth: usize,
+    values: usize,
     kind: Kind,
 }
 
@@ -102,6 +107,9 @@ impl Building {
     fn take(&mut self, event: Event<'_>, mark: &Marker) -> Result<(), Refused> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                if !self.awaits_key() {
+                    self.count(1, mark)?;
+                }
                 let is_plain = style == ScalarStyle::Plain && tag.is_none();
                 let is_typed = match tag.as_deref() {
                     Some(tag) => matches!(tag.suffix.as_str(), "int" | "float" | "bool" | "null"),
@@ -117,6 +125,7 @@ impl Building {
                     value,
                     bytes,
                     depth: 0,
+                    values: 1,
                 };
                 self.complete(built, anchor, is_plain, mark)
             }
@@ -124,8 +133,9 @@ impl Building {
                 let Some(built) = self.anchors.get(&anchor) else {
                     return Err(wrong(mark, "an alias stands within the value that it names"));
                 };
-                let bytes = built.bytes;
+                let (bytes, values) = (built.bytes, built.values);
                 self.copy(bytes, mark)?;
+                self.count(values, mark)?;
                 let built = self.anchors.get(&anchor).cloned();
                 built.map_or(Ok(()), |built| self.complete(built, 0, false, mark))
             }
@@ -150,10 +160,12 @@ impl Building {
         if self.open.len() >= DEPTH_MAX {
             return Err(too_deep(mark));
         }
+        self.count(1, mark)?;
         self.open.push(Open {
             anchor,
             bytes: VALUE_BYTES,
             depth: 0,
+            values: 1,
             kind,
         });
         Ok(())
@@ -170,6 +182,7 @@ impl Building {
             },
             bytes: open.bytes,
             depth: open.depth + 1,
+            values: open.values,
         };
         self.complete(built, open.anchor, false, mark)
     }
@@ -182,6 +195,15 @@ impl Building {
                 mark,
                 "its aliases repeat too much: write less of it by aliases, or convert it to JSON",
             )),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts values, before they are made.
+    fn count(&mut self, values: usize, mark: &Marker) -> Result<(), Refused> {
+        self.values = self.values.saturating_add(values);
+        match self.values > VALUES_MAX {
+            true => Err(wrong(mark, &too_many_values())),
             false => Ok(()),
         }
     }
@@ -199,6 +221,7 @@ impl Building {
         }
         if anchor > 0 {
             self.copy(built.bytes, mark)?;
+            self.count(built.values, mark)?;
             self.anchors.insert(anchor, built.clone());
         }
         if self.awaits_key() {
@@ -214,6 +237,7 @@ impl Building {
         };
         open.bytes = open.bytes.saturating_add(built.bytes);
         open.depth = open.depth.max(built.depth);
+        open.values = open.values.saturating_add(built.values);
         match &mut open.kind {
             Kind::List(list) => list.push(built.value),
             Kind::Mapping { fields, key, merged } => match key.take() {

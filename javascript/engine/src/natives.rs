@@ -9,6 +9,9 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use url::{Url, quirks};
 
+/// How languages write dates and times from now, a line for each (tools/languages.mjs). Not in the heap until it is used.
+const LANGUAGES: &str = include_str!("languages.txt");
+
 #[link(wasm_import_module = "host")]
 unsafe extern "C" {
     #[link_name = "engine_log"]
@@ -37,6 +40,7 @@ pub fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     native.set("digest", Function::new(ctx.clone(), digest)?)?;
     native.set("encodeUtf8", Function::new(ctx.clone(), encode_utf8)?)?;
     native.set("decodeUtf8", Function::new(ctx.clone(), decode_utf8)?)?;
+    native.set("languageLine", Function::new(ctx.clone(), language_line)?)?;
     native.set("parseUrl", Function::new(ctx.clone(), parse_url)?)?;
     native.set("changeUrl", Function::new(ctx.clone(), change_url)?)?;
     times::define(ctx, &native)?;
@@ -116,6 +120,15 @@ fn decode_utf8(data: TypedArray<'_, u8>, fatal: bool) -> Option<String> {
         Err(_) if fatal => None,
         Err(_) => Some(String::from_utf8_lossy(bytes).into_owned()),
     }
+}
+
+/// What stands behind a key; `undefined` if there is no such line.
+fn language_line(key: String) -> Option<String> {
+    LANGUAGES.lines().find_map(|line| {
+        line.strip_prefix(key.as_str())?
+            .strip_prefix('\t')
+            .map(str::to_owned)
+    })
 }
 
 /// The URL's parts in the order that `prelude/url.js` expects; `undefined` if it is none.

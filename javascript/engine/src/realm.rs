@@ -3,7 +3,7 @@
 use crate::codec::{Classes, class_of};
 use crate::{layout, natives};
 use heddle_javascript::protocol::SourceKind;
-use rquickjs::{Context, Ctx, Function, Object, Persistent, Result, Runtime, Value};
+use rquickjs::{Context, Ctx, Function, Module, Object, Persistent, Result, Runtime, Value};
 
 /// What QuickJS may use of the stack; the module's own is larger (see build-engine.sh), so that overflow is an
 /// exception and not a trap.
@@ -19,6 +19,7 @@ const PRELUDE: &[(&str, &str)] = &[
     ("url", include_str!("prelude/url.js")),
     ("crypto", include_str!("prelude/crypto.js")),
     ("performance", include_str!("prelude/performance.js")),
+    ("languages", include_str!("prelude/languages.js")),
     ("intl", include_str!("prelude/intl.js")),
     ("date_times", include_str!("prelude/date_times.js")),
 ];
@@ -26,13 +27,18 @@ const MODULE_PRELUDE: &[(&str, &str)] = &[
     ("timers", include_str!("prelude/timers.js")),
     ("buffer", include_str!("prelude/buffer.js")),
     ("files", include_str!("prelude/files.js")),
+    ("form_data", include_str!("prelude/form_data.js")),
     ("fetch", include_str!("prelude/fetch.js")),
     ("key_values", include_str!("prelude/key_values.js")),
+    ("require", include_str!("prelude/require.js")),
 ];
 const EXPRESSION_PRELUDE: &[(&str, &str)] = &[
     ("times", include_str!("prelude/times.js")),
     ("freeze", include_str!("prelude/freeze.js")),
 ];
+
+/// The only module that code can import: one that is there already, since nothing loads any.
+const LUXON: (&str, &str) = ("luxon", include_str!("luxon.mjs"));
 
 /// Globals of their own.
 pub struct Realm {
@@ -61,6 +67,12 @@ impl Engine {
         runtime.set_max_stack_size(STACK_BYTES_MAX);
         runtime.set_gc_threshold(COLLECT_BYTES);
         let modules = realm(&runtime, &[PRELUDE, MODULE_PRELUDE])?;
+        modules.context.with(|ctx| -> Result<()> {
+            let (name, source) = LUXON;
+            let (_, evaluated) = Module::declare(ctx.clone(), name, source)?.eval()?;
+            evaluated.finish::<Value>()?;
+            Ok(())
+        })?;
         let expressions = realm(&runtime, &[PRELUDE, EXPRESSION_PRELUDE])?;
         let classes = modules.context.with(|ctx| -> Result<Classes> {
             Ok(Classes {

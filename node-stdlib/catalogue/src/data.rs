@@ -4,7 +4,7 @@ use crate::content::Content;
 use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{
-    Category, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType,
+    Category, Emits, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType,
 };
 
 /// A list on the only input, unless `items` names another.
@@ -66,7 +66,8 @@ pub const TRANSFORM: NodeType = node(
         input: r#"{"order": {"id": "o-1", "total": 120}}"#,
         output: r#"{"out": {"id": "o-1", "large": true}}"#,
     }],
-);
+)
+.emitting(Emits::Parameter("value"));
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[

@@ -3,6 +3,7 @@
 mod chat_completion;
 mod connection;
 mod convert_file;
+mod encoding;
 mod file;
 mod http_request;
 mod image;
@@ -19,7 +20,7 @@ pub use http_request::TYPE as HTTP_REQUEST;
 use crate::content::Content;
 use crate::face::{Face, Group};
 use crate::icon::Icon;
-use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use crate::node_type::{Category, Emits, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
@@ -38,6 +39,7 @@ pub const TYPES: &[NodeType] = &[
     NodeType {
         description: "Writes a line to the run's log and passes its input through.",
         outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "The input, unchanged.")]),
+        emits: Emits::Input,
         parameters: &[
             Parameter::optional(
                 "level",

@@ -40,7 +40,7 @@ pub use fits::fields_fit;
 pub use flow::{FOR_EACH, IF, NO_OP, THROW, WAIT_FOR_CALLBACK};
 pub use icon::Icon;
 pub use node_type::{
-    Category, Either, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType,
+    Category, Either, Emits, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType,
 };
 pub use operation::{Operation, Recorded};
 pub use operations::{SERVICES, read_service};

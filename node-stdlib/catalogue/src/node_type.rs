@@ -142,6 +142,28 @@ pub enum Sends {
     Several,
 }
 
+/// What a node emits, for whoever follows values through a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emits {
+    /// A value that it makes.
+    Own,
+    /// What has come, or elements of it, unchanged.
+    Input,
+    /// The value of this parameter.
+    Parameter(&'static str),
+}
+
+impl Emits {
+    /// Name, for editors.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Emits::Own => "own",
+            Emits::Input => "input",
+            Emits::Parameter(_) => "parameter",
+        }
+    }
+}
+
 /// Two parameters of which exactly one must be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Either {
@@ -162,12 +184,13 @@ pub struct NodeType {
     pub category: Category,
     /// One or two sentences.
     pub description: &'static str,
-    /// Input ports.
     pub inputs: &'static [Port],
     /// Output ports, without `error`, which every node with `onError: "branch"` has last.
     pub outputs: Outputs,
     /// Whether each of its outputs gets its part, instead of one of them getting all.
     pub sends_several: bool,
+    /// Its own value, its input or a parameter's.
+    pub emits: Emits,
     /// Whether it executes once for the list that comes where lists of items travel, and not for each of them; what else
     /// says so is in [`NodeType::works_on_lists`].
     pub takes_lists: bool,
@@ -279,6 +302,7 @@ impl NodeType {
             inputs: &[IN],
             outputs: Outputs::Fixed(&[OUT]),
             sends_several: false,
+            emits: Emits::Own,
             takes_lists: false,
             parameters: &[],
             role: Role::Plain,
@@ -294,6 +318,12 @@ impl NodeType {
     /// The same, with a role.
     pub(crate) const fn role(mut self, role: Role) -> Self {
         self.role = role;
+        self
+    }
+
+    /// The same, which emits this.
+    pub(crate) const fn emitting(mut self, emits: Emits) -> Self {
+        self.emits = emits;
         self
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// What a node takes besides its own parameters: those of OnWebhook and of OnPoll that have the same meaning for any service.
 pub(crate) const OF_WEBHOOK: &[&str] = &["alias", "whenPaused", "requestsPerMinute", "maxBytes", "allowIps"];
-pub(crate) const OF_POLL: &[&str] = &["connection", "cron", "startFrom", "timezone"];
+pub(crate) const OF_POLL: &[&str] = &["connection", "cron", "as", "startFrom", "timezone"];
 /// How a parameter is written in a setting.
 const OPENING: &str = "{{ $input.";
 const CLOSING: &str = " }}";

@@ -159,7 +159,8 @@ const CSV: NodeType = text_type(
         &["spreadsheet", "excel", "comma-separated", "rows", "import", "export"],
     ),
     "Reads comma-separated values (RFC 4180) as rows, or writes rows as such text. Cells are always text when read. \
-     A row with fewer cells than there are columns gets empty text for the others; one with more is an error.",
+     A row with fewer cells than there are columns gets empty text for the others; one with more is an error. Rows of a \
+     file, such as one that a webhook or a form has received, are given by ConvertFile.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(

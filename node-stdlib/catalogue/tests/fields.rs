@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use heddle_catalogue::{
-    Category, ConnectionKind, Content, EFFECT_KINDS, ExpressionScope, Icon, Iteration, NodeType, Outputs,
-    Parameter, Reach, Role, Schema, Sends, Start, Widget, node_type, node_types, reach,
+    Category, ConnectionKind, Content, EFFECT_KINDS, Emits, ExpressionScope, Icon, Iteration, NodeType,
+    Outputs, Parameter, Reach, Role, Schema, Sends, Start, Widget, node_type, node_types, reach,
 };
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// All parameters of all types, with fields of structured ones.
@@ -117,6 +118,38 @@ fn only_what_divides_sends_several() {
     assert_eq!(sends("Switch"), Sends::OneUnless("all"));
     assert_eq!(sends("Compare"), Sends::Several);
     assert_eq!(sends("WaitForCallback"), Sends::One);
+}
+
+#[test]
+fn what_passes_its_input_on_does_so_in_its_examples() {
+    let parsed = |text| serde_json::from_str::<Value>(text).unwrap();
+    for it in node_types() {
+        match it.emits {
+            Emits::Own => {}
+            Emits::Input => {
+                assert_eq!(it.inputs.len(), 1, "{}", it.name);
+                for example in it.examples {
+                    let (input, output) = (parsed(example.input), parsed(example.output));
+                    let mut emitted = output.as_object().unwrap().values();
+                    assert!(
+                        emitted.all(|value| *value == input),
+                        "{}: {}",
+                        it.name,
+                        example.title
+                    );
+                }
+            }
+            Emits::Parameter(name) => assert!(it.parameter(name).unwrap().required, "{}.{name}", it.name),
+        }
+    }
+    for name in ["If", "Switch", "NoOp", "Log", "Wait", "RespondToWebhook"] {
+        assert_eq!(node_type(name).unwrap().emits, Emits::Input, "{name}");
+    }
+    let named = |name: &str| node_type(name).unwrap().emits.name();
+    assert_eq!(
+        [named("Transform"), named("SetFields"), named("Merge")],
+        ["parameter", "own", "own"]
+    );
 }
 
 #[test]

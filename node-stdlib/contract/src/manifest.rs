@@ -150,6 +150,9 @@ pub struct Settings {
     /// What a run may compute, in [`FUEL_PER_COMPUTE_SECOND`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_seconds: Option<u64>,
+    /// Effects that a run may start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_effects: Option<u64>,
     /// Retry of the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,

@@ -12,7 +12,8 @@ mod reading;
 mod writing;
 
 use super::csv;
-use super::file::{FILE, file_value, is_file};
+use super::file::{FILE, encoding, file_value};
+use super::file_value::is_file;
 use super::parameters::{array, boolean, choice, given, holds, integer, mismatch, select, text};
 use super::text::value_or_input;
 use super::xlsx::read::{Progress, SheetReader};
@@ -61,6 +62,7 @@ pub fn convert_file(parameters: &Object, context: &mut dyn Context) -> NodeResul
     let ending = output.as_ref().map_or("", Output::ending);
     let mut conversion = Conversion {
         source: None,
+        encoding: encoding(parameters)?,
         reader: None,
         sheet: None,
         items: Array::default(),
@@ -140,6 +142,8 @@ impl Source {
 struct Conversion {
     /// The file, and where its next piece begins; `None`: everything is read.
     source: Option<(Value, u64)>,
+    /// Of the file: as the node asks for it, and after the first piece as the host has found it.
+    encoding: Value,
     reader: Option<Reader>,
     /// The workbook that is read, if it is one.
     sheet: Option<Box<SheetReader>>,
@@ -265,6 +269,7 @@ impl Conversion {
             ("operation", Value::from("read")),
             (FILE, file),
             ("offset", Value::Number(offset as f64)),
+            ("encoding", self.encoding.clone()),
         ]);
         self.doing = Doing::Reading;
         asked(PIECE, request, self)
@@ -307,6 +312,9 @@ impl Conversion {
             _ => None,
         };
         self.source = self.source.take().and_then(|(file, _)| Some((file, next?)));
+        if let Some(found) = piece.get("encoding") {
+            self.encoding = found.clone();
+        }
         let Some(mut reader) = self.reader.take() else {
             return Ok(());
         };

@@ -1,12 +1,16 @@
 //! Csv: comma-separated values (RFC 4180) to rows and back.
 
 use super::parameters;
-use super::text::{text_or_input, value_or_input};
+use super::text::{text_unless_file, value_or_input};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use heddle_contract::abi::code;
 use heddle_values::{Object, ObjectMaker, Text, Value};
+
+/// What to do about a file.
+const ROWS_OF_FILES: &str = "The node ConvertFile (`from: \"csv\"`, `to: \"list\"`) gives its rows, the node File (`operation: \"read\"`) \
+    its text.";
 
 struct Options {
     delimiter: u8,
@@ -18,7 +22,7 @@ struct Options {
 pub fn csv(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let options = options(parameters)?;
     let value = match parameters::choice(parameters, "operation", &["parse", "stringify"], "parse")? {
-        "parse" => parse(&text_or_input(parameters, context)?, options)?,
+        "parse" => parse(&text_unless_file(parameters, context, ROWS_OF_FILES)?, options)?,
         _ => match value_or_input(parameters, context) {
             Value::Array(rows) => stringify(&rows, options)?,
             other => return Err(parameters::mismatch("value", "an array of rows", &other)),

@@ -1,5 +1,6 @@
 //! File: reads what a file holds, or makes a file. The host has the bytes; here there are values that refer to files.
 
+use super::file_value::{MARK, is_file};
 use super::parameters::{choice, given, integer, mismatch, text};
 use crate::failure::{Failure, unreadable};
 use crate::node::{Context, Emission, NodeResult, Outcome};
@@ -10,18 +11,13 @@ use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
 /// Name of the field, and of the kind of body, that is a file.
 pub const FILE: &str = "file";
-/// The field by which a value refers to a file.
-const MARK: &str = "$file";
 const ANY_TYPE: &str = "application/octet-stream";
 /// Largest offset in a file: a petabyte.
 const OFFSET_MAX: i64 = 1 << 50;
 /// Bytes of lines that are read at once, unless `limit` says more or less.
 const LINES_BYTES: i64 = 256 << 10;
-
-/// Whether an object refers to a file.
-pub fn is_file(object: &Object) -> bool {
-    matches!(object.get(MARK), Some(Value::String(_)))
-}
+/// What a file says of its own encoding, if nobody else does.
+const AUTO: &str = "auto";
 
 /// A file as the host takes it, and its type.
 pub fn file_value(name: &str, value: &Value) -> Result<(Value, String), Failure> {
@@ -45,6 +41,11 @@ pub fn file_value(name: &str, value: &Value) -> Result<(Value, String), Failure>
     ))
 }
 
+/// In which encoding a file's text is read. The host knows which there are.
+pub fn encoding(parameters: &Object) -> Result<Value, Failure> {
+    Ok(text(parameters, "encoding")?.map_or_else(|| Value::from(AUTO), Value::from))
+}
+
 /// Asks the host for the effect `file`.
 pub fn file(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let request = match operation(parameters)? {
@@ -61,6 +62,9 @@ pub fn file(parameters: &Object, context: &mut dyn Context) -> NodeResult {
                 (FILE, file_value(FILE, &value)?.0),
                 ("as", Value::from(form)),
             ]);
+            if form == "text" {
+                request.insert("encoding", encoding(parameters)?);
+            }
             let (offset, limit) = part(parameters)?;
             for (name, number) in [("offset", offset), ("limit", limit)] {
                 if let Some(number) = number {
@@ -158,7 +162,9 @@ pub fn resume(parameters: &Object, result: Value, _: &mut dyn Context) -> NodeRe
                         let (offset, _) = part(parameters)?;
                         let offset = offset.unwrap_or_default();
                         let text = text.to_text();
-                        let items = lines(&text.to_utf8(), offset, format == "jsonLines")?;
+                        let is_recoded = read.contains("encoding");
+                        let place = (offset.unsigned_abs(), is_recoded);
+                        let items = lines(&text.to_utf8(), place, format == "jsonLines")?;
                         let next = read.get("next").cloned().unwrap_or(Value::Null);
                         Value::Object(Object::from_iter([("items", items), ("next", next)]))
                     }
@@ -189,21 +195,25 @@ fn parsed(text: &str, (what, offset): (&str, u64)) -> Result<Value, Failure> {
     })
 }
 
-/// The lines of a text that begins at this byte of the file.
-fn lines(text: &str, offset: i64, is_json: bool) -> Result<Value, Failure> {
+/// The lines of a text that begins at this byte of the file. If it was in another encoding there, its own bytes tell the places.
+fn lines(text: &str, (offset, is_recoded): (u64, bool), is_json: bool) -> Result<Value, Failure> {
     let mut items = Vec::new();
-    let mut begin = offset.unsigned_abs();
+    let (what, mut begin) = match is_recoded {
+        true => ("A line of what was read, as UTF-8,", 0),
+        false => ("A line of the file", offset),
+    };
+    let mut is_first = offset == 0;
     for line in text.split_inclusive('\n') {
         let said = line.strip_suffix('\n').unwrap_or(line);
         let said = said.strip_suffix('\r').unwrap_or(said);
         // What editors put before a text belongs to no line.
-        let said = match begin {
-            0 => said.strip_prefix('\u{feff}').unwrap_or(said),
-            _ => said,
+        let said = match std::mem::take(&mut is_first) {
+            true => said.strip_prefix('\u{feff}').unwrap_or(said),
+            false => said,
         };
         match is_json {
             true if said.trim().is_empty() => {}
-            true => items.push(parsed(said, ("A line of the file", begin))?),
+            true => items.push(parsed(said, (what, begin))?),
             false => items.push(Value::from(said)),
         }
         begin = begin.saturating_add(line.len() as u64);

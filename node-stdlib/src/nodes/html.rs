@@ -6,6 +6,7 @@ mod readable;
 #[cfg(test)]
 mod tests;
 
+use super::file_value::{READ_FIRST, is_file_value};
 use super::parameters::{boolean, choice, given, mismatch, required, text};
 use crate::failure::Failure;
 use crate::node::{Context, Emission, NodeResult, Outcome};
@@ -62,6 +63,10 @@ fn source(parameters: &Object, context: &dyn Context) -> Result<String, Failure>
     }
     match context.input() {
         Value::String(page) => Ok(page.to_utf8().into_owned()),
+        input if is_file_value(&input) => {
+            let message = format!("This node works on text, but its input is a file. {READ_FIRST}");
+            Err(Failure::new(code::PARAMETER, message))
+        }
         input => {
             let message = format!(
                 "This node works on text, but its input is {}. Give it the page by the parameter `html`, for \

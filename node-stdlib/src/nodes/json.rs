@@ -1,16 +1,20 @@
 //! Json: JSON text to values and back.
 
 use super::parameters;
-use super::text::{position, text_or_input, value_or_input};
+use super::text::{position, text_unless_file, value_or_input};
 use crate::failure::{Failure, unreadable};
 use crate::node::{Context, Emission, NodeResult, Outcome};
 use heddle_contract::abi::code;
 use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
+/// What to do about a file.
+const VALUES_OF_FILES: &str =
+    "The node File (`operation: \"read\"`, `format: \"json\"`) gives the value that it holds.";
+
 /// `parse` or `stringify`.
 pub fn json(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let value = match parameters::choice(parameters, "operation", &["parse", "stringify"], "parse")? {
-        "parse" => parse(&text_or_input(parameters, context)?)?,
+        "parse" => parse(&text_unless_file(parameters, context, VALUES_OF_FILES)?)?,
         _ => stringify(parameters, value_or_input(parameters, context))?,
     };
     Ok(Outcome::Emit(Emission::one(0, value)))

@@ -1,5 +1,6 @@
 //! Reading a node's parameters, with errors that name the parameter, what it holds and what it takes.
 
+use super::file_value::{READ_FIRST, is_file_value};
 use crate::failure::Failure;
 use crate::node::Context;
 use heddle_contract::abi::code;
@@ -35,6 +36,10 @@ pub fn text(parameters: &Object, name: &str) -> Result<Option<String>, Failure> 
         None => Ok(None),
         Some(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
             Ok(Some(value.to_text().to_utf8().into_owned()))
+        }
+        Some(value) if is_file_value(value) => {
+            let message = format!("Parameter `{name}` takes text, but it is a file. {READ_FIRST}");
+            Err(Failure::new(code::PARAMETER, message))
         }
         Some(value) => Err(mismatch(name, "text", value)),
     }

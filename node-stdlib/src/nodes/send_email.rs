@@ -1,6 +1,7 @@
 //! SendEmail: what the `mail` effect is asked to send.
 
-use super::file::{FILE, file_value, is_file};
+use super::file::{FILE, file_value};
+use super::file_value::is_file;
 use super::parameters::{array, given, mismatch, required_text, text};
 use crate::failure::Failure;
 use crate::node::{Context, NodeResult, Outcome};

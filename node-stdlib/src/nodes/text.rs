@@ -1,5 +1,6 @@
 //! What the nodes for text, formats and cryptography have in common: where they find what they work on.
 
+use super::file_value::{READ_FIRST, is_file_value};
 use super::parameters::mismatch;
 use crate::failure::Failure;
 use crate::node::Context;
@@ -17,20 +18,30 @@ pub(super) fn value_or_input(parameters: &Object, context: &dyn Context) -> Valu
 /// [`value_or_input`] as text. Numbers and booleans are taken as text too; nothing else is, since the text of an
 /// object is rarely what is meant.
 pub(super) fn text_or_input(parameters: &Object, context: &dyn Context) -> Result<String, Failure> {
-    match value_or_input(parameters, context) {
-        value @ (Value::String(_) | Value::Number(_) | Value::Bool(_)) => {
-            Ok(value.to_text().to_utf8().into_owned())
-        }
-        value if parameters.contains("value") => Err(mismatch("value", "text", &value)),
-        value => Err(Failure::new(
-            code::PARAMETER,
-            format!(
-                "This node works on text, but its input is {}. Give it the text by the parameter `value`, for \
-                 example `{{{{ $input.text }}}}`.",
-                value.shape()
-            ),
-        )),
+    text_unless_file(parameters, context, READ_FIRST)
+}
+
+/// [`text_or_input`] of a node that knows better what to do about a file.
+pub(super) fn text_unless_file(
+    parameters: &Object,
+    context: &dyn Context,
+    otherwise: &str,
+) -> Result<String, Failure> {
+    let value = value_or_input(parameters, context);
+    if let Value::String(_) | Value::Number(_) | Value::Bool(_) = value {
+        return Ok(value.to_text().to_utf8().into_owned());
     }
+    let message = match (parameters.contains("value"), is_file_value(&value)) {
+        (true, false) => return Err(mismatch("value", "text", &value)),
+        (true, true) => format!("Parameter `value` takes text, but it is a file. {otherwise}"),
+        (false, true) => format!("This node works on text, but its input is a file. {otherwise}"),
+        (false, false) => format!(
+            "This node works on text, but its input is {}. Give it the text by the parameter `value`, for \
+             example `{{{{ $input.text }}}}`.",
+            value.shape()
+        ),
+    };
+    Err(Failure::new(code::PARAMETER, message))
 }
 
 /// Whether a text has a reference to a secret, which only the host can replace.

@@ -6,7 +6,7 @@
 //!
 //! Knows nothing about what a run does.
 
-use crate::clock::monotonic;
+use crate::clock::{monotonic, since};
 use std::cell::Cell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -195,7 +195,7 @@ impl<T> Future for Foreground<T> {
             Poll::Pending => {
                 self.is_interrupted = IS_INTERRUPTED.take();
                 self.interruptions += usize::from(self.is_interrupted);
-                self.budget = self.budget.saturating_sub(before.elapsed());
+                self.budget = self.budget.saturating_sub(since(before));
                 if !self.is_interrupted || self.budget.is_zero() {
                     self.turn = None;
                 }

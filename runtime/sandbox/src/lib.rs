@@ -42,7 +42,7 @@ pub use effect_host::{
 };
 pub use engine::{Engines, Form, Tier, compile_alone};
 pub use executor::{Job, Panicked, continue_on, io};
-pub use limits::{Ceilings, Limits, REQUEST_BYTES_MAX};
+pub use limits::{Ceilings, Limits, REQUEST_BYTES_MAX, UNDER_WAY_MAX};
 pub use memory_budget::least_for;
 pub use program::{ComponentCode, ComponentSource, LinkError, LoadedComponent, Program, ProgramCode};
 pub use report::{End, FailedInput, LogLine, Report, RunError, TraceEntry};

@@ -6,6 +6,10 @@ use std::time::Duration;
 /// Bytes of the requests of one run's effects that wait or are at work, together.
 pub const REQUEST_BYTES_MAX: usize = 64 << 20;
 
+/// Effects of one run that have begun and whose results it has not seen, together: what each of them holds in memory is not
+/// counted, so they are, however many a run may start in all.
+pub const UNDER_WAY_MAX: u32 = 1_000;
+
 /// Limits on one run. Each has an error code of its own (see `heddle_contract::abi::code`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -23,7 +27,7 @@ pub struct Limits {
     pub log_lines_max: usize,
     /// Bytes of output, response and trace, each. `OUTPUT_LIMIT`.
     pub output_bytes_max: usize,
-    /// Effects started. `EFFECT_LIMIT`.
+    /// Effects started, of which at most [`UNDER_WAY_MAX`] are under way at a time. `EFFECT_LIMIT`.
     pub effects_max: u32,
     pub event_bytes_max: usize,
     /// Bytes of one effect's result.
@@ -41,6 +45,8 @@ pub struct Ceilings {
     pub fuel: u64,
     /// Of `Limits::memory_bytes_max`.
     pub memory_bytes: usize,
+    /// Of `Limits::effects_max`.
+    pub effects: u32,
     /// Of `Limits::deadline`: what it was before a pattern's settings, which can only make it shorter.
     pub deadline: Duration,
 }
@@ -60,20 +66,29 @@ impl Limits {
             let fuel = seconds.saturating_mul(FUEL_PER_COMPUTE_SECOND);
             self.fuel_max = fuel.min(self.ceilings.fuel);
         }
+        if let Some(effects) = settings.max_effects {
+            self.effects_max = count(effects).min(self.ceilings.effects);
+        }
         self
     }
 
     /// These limits, with lower ceilings that no run gets past.
     #[must_use]
-    pub fn within(mut self, memory_mb: u64, compute_seconds: u64) -> Self {
+    pub fn within(mut self, memory_mb: u64, compute_seconds: u64, effects: u64) -> Self {
         let ceilings = &mut self.ceilings;
         ceilings.memory_bytes = ceilings.memory_bytes.min(mebibytes(memory_mb));
         let fuel = compute_seconds.saturating_mul(FUEL_PER_COMPUTE_SECOND);
         ceilings.fuel = ceilings.fuel.min(fuel);
+        ceilings.effects = ceilings.effects.min(count(effects));
         self.memory_bytes_max = self.memory_bytes_max.min(ceilings.memory_bytes);
         self.fuel_max = self.fuel_max.min(ceilings.fuel);
+        self.effects_max = self.effects_max.min(ceilings.effects);
         self
     }
+}
+
+fn count(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn mebibytes(number: u64) -> usize {
@@ -104,6 +119,7 @@ impl Default for Ceilings {
         Ceilings {
             fuel: 60 * FUEL_PER_COMPUTE_SECOND,
             memory_bytes: 512 << 20,
+            effects: 10_000,
             deadline: Duration::from_secs(300),
         }
     }

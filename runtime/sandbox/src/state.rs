@@ -3,7 +3,7 @@
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
 use crate::effect_host::{Asked, ComponentCall, EffectHost, RequestHost, Waited};
 use crate::limiter::RunLimiter;
-use crate::limits::Limits;
+use crate::limits::{Limits, UNDER_WAY_MAX};
 use crate::memory_budget::MemoryShare;
 use crate::program::Program;
 use crate::report::{FailedInput, LogLine};
@@ -260,6 +260,9 @@ impl RunState {
         let id = self.effects;
         if id >= self.limits.effects_max {
             return Err(Stop::too_many_effects(&self.limits));
+        }
+        if self.under_way.len() >= UNDER_WAY_MAX as usize {
+            return Err(Stop::too_many_effects_at_once());
         }
         let call = self.component_call(id, &asks);
         let asked = Asked {

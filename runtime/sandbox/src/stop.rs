@@ -1,6 +1,6 @@
 //! Why the host stops a run.
 
-use crate::limits::{Limits, REQUEST_BYTES_MAX};
+use crate::limits::{Limits, REQUEST_BYTES_MAX, UNDER_WAY_MAX};
 use heddle_contract::abi::code;
 use heddle_contract::manifest::FUEL_PER_COMPUTE_SECOND;
 use std::borrow::Cow;
@@ -45,13 +45,38 @@ impl Stop {
 
     /// It has started as many effects as it may.
     pub fn too_many_effects(limits: &Limits) -> Self {
+        let number = |effects: u32| grouped(u64::from(effects));
+        let raised = match limits.effects_max < limits.ceilings.effects {
+            true => format!(
+                "or raise `maxEffects` in the pattern's settings: up to {} are allowed here.",
+                number(limits.ceilings.effects)
+            ),
+            false => "or have the limit raised: `run_effects` and `run_effects_ceiling` of the server, or the workspace's \
+                      quota `effectsPerRun`."
+                .to_owned(),
+        };
+        Stop {
+            code: code::EFFECT_LIMIT.into(),
+            cause: format!(
+                "The run started more than its {} effects",
+                number(limits.effects_max)
+            ),
+            advice: format!(
+                "Do more with each request or statement, divide the work among several runs by CallPattern, {raised}"
+            )
+            .into(),
+        }
+    }
+
+    /// It has as many effects under way as it may.
+    pub fn too_many_effects_at_once() -> Self {
         Stop::new(
             code::EFFECT_LIMIT,
             format!(
-                "The run started more than {} effects",
-                grouped(u64::from(limits.effects_max))
+                "The run started more than {} effects at the same time",
+                grouped(u64::from(UNDER_WAY_MAX))
             ),
-            "Work in batches, or raise the limit.",
+            "Lower `concurrency`, or let code wait for some before it starts others.",
         )
     }
 

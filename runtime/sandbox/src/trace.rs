@@ -1,7 +1,7 @@
 //! The record of what each node did, for runs compiled with a trace. What there is no room for is left out, values
 //! first, and the run goes on.
 
-use crate::clock::monotonic;
+use crate::clock::{monotonic, since};
 use crate::limits::Limits;
 use crate::report::TraceEntry;
 use crate::watch_event::{NodeEnd, NodeEvent, NodePhase, omitted};
@@ -120,7 +120,7 @@ impl Trace {
             return false;
         };
         entry.ended = true;
-        entry.public.duration_us = entry.began.elapsed().as_micros() as u64;
+        entry.public.duration_us = since(entry.began).as_micros() as u64;
         entry.public.port = end.port;
         entry.public.pinned = end.kind == 2;
         if end.kind == 1 {
@@ -164,7 +164,7 @@ impl Trace {
     pub fn finish(self) -> (Vec<TraceEntry>, usize) {
         let finish = |mut entry: Entry| {
             if !entry.ended {
-                entry.public.duration_us = entry.began.elapsed().as_micros() as u64;
+                entry.public.duration_us = since(entry.began).as_micros() as u64;
             }
             entry.public
         };

@@ -1,13 +1,16 @@
 //! `file-piece`: the next piece of a file that a node reads or writes bit by bit.
 //!
-//! Request: `{operation: "read", file, offset}` gives `{text, next?}`, UTF-8 up to the end of a character, and where the next piece
-//! begins if there is one; with `as: "base64"` and a `limit`, `{base64, size}`, any bytes, and how many the file has.
+//! Request: `{operation: "read", file, offset, encoding?}` gives `{text, next?, encoding}`, text up to the end of a character, and where
+//! the next piece begins if there is one. `encoding` is a label, or `auto` for what the file says of itself; pieces after the first
+//! one are asked for with what came with that, since only the file's beginning has a byte order mark. With `as: "base64"` and a
+//! `limit`, `{base64, size}`: any bytes, and how many the file has.
 //! `{operation: "write", sink, at, name, type, text | base64}` appends to what the node calls `sink`, of which it
 //! has written `at` bytes; from 0 it begins anew. The effect `file` makes a file of it.
 //!
 //! Results are not kept: files don't change, and a node that goes on after a crash writes the same once more, unless the journal
 //! has what came of it.
 
+use super::charset::Charset;
 use super::effect::Effect;
 use super::progress::EffectResult;
 use super::requests::read;
@@ -39,6 +42,7 @@ enum Request {
         limit: Option<f64>,
         #[serde(rename = "as", default)]
         form: Form,
+        encoding: Option<String>,
     },
     Write {
         #[serde(flatten)]
@@ -88,9 +92,11 @@ async fn read_or_write(request: Value, (files, sinks): <FilePiece as Effect>::Ne
             offset,
             limit,
             form,
+            encoding,
         } => {
             let limit = limit.map_or(PIECE_BYTES, whole).min(PIECE_BYTES);
-            piece(&*files, &file.id, whole(offset), (limit, form)).await
+            let form = (form, encoding.as_deref());
+            piece(&*files, &file, whole(offset), limit, form).await
         }
         Request::Write { place, text, base64 } => {
             let bytes = match (text, base64) {
@@ -106,10 +112,16 @@ async fn read_or_write(request: Value, (files, sinks): <FilePiece as Effect>::Ne
     }
 }
 
-async fn piece(files: &dyn Files, id: &str, offset: u64, (limit, form): (u64, Form)) -> EffectResult {
+async fn piece(
+    files: &dyn Files,
+    file: &FileValue,
+    offset: u64,
+    limit: u64,
+    (form, encoding): (Form, Option<&str>),
+) -> EffectResult {
     let part = offset..offset.saturating_add(limit);
     let mut opened = files
-        .open(id, Some(part))
+        .open(&file.id, Some(part))
         .await
         .map_err(|failure| failed(&failure))?;
     let mut bytes = Vec::new();
@@ -119,39 +131,93 @@ async fn piece(files: &dyn Files, id: &str, offset: u64, (limit, form): (u64, Fo
     if form == Form::Base64 {
         return Ok(json!({ "base64": STANDARD.encode(&bytes), "size": opened.value.size }));
     }
-    let is_last = offset.saturating_add(bytes.len() as u64) >= opened.value.size;
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let (end, is_cut) = (
-                error.utf8_error().valid_up_to(),
-                error.utf8_error().error_len().is_none(),
-            );
-            // The next piece begins with the character that this one cuts.
-            if is_last || !is_cut || end == 0 {
-                let message = format!(
-                    "The file is not UTF-8 text (at byte {}): records are read from text only.",
-                    offset.saturating_add(end as u64)
-                );
-                return Err(EffectError::new(EffectCode::Parse, message));
-            }
-            let mut bytes = error.into_bytes();
-            bytes.truncate(end);
-            String::from_utf8(bytes).unwrap_or_default()
-        }
+    let types = [file.media_type.as_str(), opened.value.media_type.as_str()];
+    let beginning = (offset == 0).then_some(bytes.as_slice());
+    let charset = Charset::of(encoding, types, beginning)?;
+    let count = bytes.len();
+    let is_last = offset.saturating_add(count as u64) >= opened.value.size;
+    let broken = |at: usize| {
+        let message = format!(
+            "The file is not text in {} (at byte {}): `encoding` says in what else it is written, such as windows-1252. Records \
+             are read from text only.",
+            charset.name(),
+            offset.saturating_add(at as u64)
+        );
+        EffectError::new(EffectCode::Parse, message)
     };
-    let next = (!is_last).then(|| offset.saturating_add(text.len() as u64));
-    Ok(json!({ "text": text, "next": next }))
+    let (text, taken) = charset.decode(bytes).map_err(broken)?;
+    // The next piece begins with the character that this one cuts; after the last one, or a whole piece, there is none.
+    if taken < count && (is_last || taken == 0) {
+        return Err(broken(taken));
+    }
+    let next = (!is_last).then(|| offset.saturating_add(taken as u64));
+    Ok(json!({ "text": text, "next": next, "encoding": charset.name() }))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::stored_file::stored;
     use super::*;
+    use crate::files::MemoryFiles;
 
     #[test]
     fn reading_is_not_writing() {
         assert!(FilePiece.only_writes(r#"{"operation": "write", "sink": "a", "text": "read"}"#));
         assert!(!FilePiece.only_writes(r#"{"operation": "read", "offset": 0}"#));
         assert!(!FilePiece.only_writes("write"));
+    }
+    /// What is read of a file in pieces of so many bytes, as the node asks for them, or why not.
+    async fn text(content: &[u8], media_type: &str, encoding: Option<&str>, limit: u64) -> String {
+        let files = MemoryFiles::default();
+        let made = stored(&files, content.to_vec(), "a.csv", media_type)
+            .await
+            .unwrap();
+        let file: FileValue = serde_json::from_value(made).unwrap();
+        let mut encoding = encoding.map(str::to_owned);
+        let (mut text, mut offset) = (String::new(), 0);
+        loop {
+            let form = (Form::Text, encoding.as_deref());
+            let piece = match piece(&files, &file, offset, limit, form).await {
+                Ok(piece) => piece,
+                Err(error) => return error.to_string(),
+            };
+            text.push_str(piece["text"].as_str().unwrap());
+            encoding = encoding.and_then(|_| piece["encoding"].as_str().map(str::to_owned));
+            match piece["next"].as_u64() {
+                Some(next) => offset = next,
+                None => return text,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_text_in_another_encoding_is_the_same_in_pieces() {
+        let latin = b"name;gr\xfc\xdfe;\x80\n";
+        let units: Vec<u8> = "\u{feff}name;grüße;𝄞\n"
+            .encode_utf16()
+            .flat_map(u16::to_be_bytes)
+            .collect();
+        for limit in [4, 5, 7, 1_000] {
+            let declared = text(latin, "text/csv; charset=iso-8859-1", Some("auto"), limit).await;
+            assert_eq!(declared, "name;grüße;€\n", "{limit}");
+            let asked = text(latin, "text/csv", Some("windows-1252"), limit).await;
+            assert_eq!(asked, declared, "{limit}");
+            let marked = text(&units, "text/csv", Some("auto"), limit).await;
+            assert_eq!(marked, "\u{feff}name;grüße;𝄞\n", "{limit}");
+            // As before, from what was compiled before there was a choice.
+            let refused = text(latin, "text/csv; charset=iso-8859-1", None, limit).await;
+            assert!(
+                refused.starts_with("PARSE: The file is not text in UTF-8 (at byte 7)"),
+                "{refused}"
+            );
+        }
+        let cut = text(
+            "für €".as_bytes().split_last().unwrap().1,
+            "text/csv",
+            Some("auto"),
+            5,
+        )
+        .await;
+        assert!(cut.contains("(at byte 5)"), "{cut}");
     }
 }

@@ -31,6 +31,10 @@ pub const TRACE_TARGET: &str = "heddle::trace";
 /// Effects of one run that hold a request or an untaken result at the same time; others wait.
 const IN_FLIGHT_MAX: usize = 32;
 
+/// Entries that are held back; with more they are recorded although nothing of them needs it: neither their number in memory nor
+/// that of the rows that one transaction writes grows with the run.
+const UNSAVED_MAX: usize = 1_000;
+
 /// What the journal has of an effect that is done again, and has not failed.
 const AGAIN: &str = r#"{"again":true}"#;
 
@@ -56,6 +60,8 @@ pub struct RunEffects {
     /// Bytes of requests that wait or are at work.
     request_bytes: Option<Arc<AtomicUsize>>,
     started: u32,
+    /// How many of them the run has seen the end of.
+    seen: u32,
     /// Those that were not known, and the bytes of the requests among them that are sent.
     begun: (u32, u64),
     /// Bytes of files among them.
@@ -179,7 +185,8 @@ impl Known {
     }
 }
 
-fn interrupted() -> EffectError {
+/// For what panicked.
+pub(super) fn interrupted() -> EffectError {
     EffectError::new(EffectCode::Internal, "The effect was interrupted.")
 }
 
@@ -204,6 +211,7 @@ impl RunEffects {
             untaken: HashMap::new(),
             request_bytes: None,
             started: 0,
+            seen: 0,
             begun: (0, 0),
             egress: OnceLock::new(),
             record,
@@ -256,6 +264,11 @@ impl RunEffects {
     /// How many have been started.
     pub fn started(&self) -> u32 {
         self.started
+    }
+
+    /// How many of these the run has not seen the end of.
+    pub fn under_way(&self) -> u32 {
+        self.started.saturating_sub(self.seen)
     }
 
     /// How many of them no former execution had recorded, and the bytes of those requests that leave for another host.
@@ -389,6 +402,7 @@ impl RunEffects {
             };
             if let Some((started, done)) = first {
                 let id = started.id;
+                self.seen = self.seen.saturating_add(1);
                 self.last_seen = Some((started.node, started.key));
                 self.untaken.extend(done.permit.map(|permit| (id, permit)));
                 return Ok(Waited::Ended(id, done.json));
@@ -465,10 +479,15 @@ impl RunEffects {
     }
 
     /// Hands entries to the journal and waits for it, unless nothing of them could be done twice: then they go with the
-    /// next ones that could, if there are any.
+    /// next ones that could, if there are any, or once there are many.
     async fn save(&mut self, entries: Vec<Entry>, is_repeatable: bool) -> Result<(), Stop> {
-        self.pending().extend(entries);
-        let Some(record) = self.record.as_ref().filter(|_| !is_repeatable) else {
+        let held = {
+            let mut pending = self.pending();
+            pending.extend(entries);
+            pending.len()
+        };
+        let is_due = !is_repeatable || held >= UNSAVED_MAX;
+        let Some(record) = self.record.as_ref().filter(|_| is_due) else {
             return Ok(());
         };
         let pending = std::mem::take(&mut *self.pending());

@@ -3,7 +3,7 @@
 //! and not for long where answers take longer.
 
 use super::process::RemoteRun;
-use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::clock::{monotonic, since};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ impl UnderWay<'_> {
             return;
         }
         let began = monotonic();
-        while began.elapsed() < LOOK_MAX {
+        while since(began) < LOOK_MAX {
             if run.has_answer() {
                 missed.store(0, Ordering::Relaxed);
                 return;

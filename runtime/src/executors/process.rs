@@ -6,7 +6,7 @@ use super::start::{Setting, start};
 use crate::sealed::SealedProgram;
 use heddle_processes::{LinkReceiver, LinkSender, LinkWaiter, Process, WorkerError};
 use heddle_sandbox::RunInput;
-use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -178,7 +178,7 @@ impl Executor {
         while let Some(frame) = receiver.take_frame().map_err(|error| malformed(&error))? {
             self.hear(frame)?;
         }
-        let heard = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let heard = u64::try_from(since(self.started).as_micros()).unwrap_or(u64::MAX);
         self.heard_us.store(heard, Ordering::Relaxed);
         Ok(())
     }

@@ -59,6 +59,60 @@ each_database! {
         assert_eq!(head.bytes().await.unwrap().len(), 0);
     }
 
+    async fn a_form_is_uploaded_as_the_file_within(service: Service) {
+        let ann = service.user("ann").await;
+        let send = async |query: &str, parts: &[&str]| {
+            let parts: String = parts.iter().map(|part| format!("--b\r\nContent-Disposition: form-data; {part}\r\n")).collect();
+            let request = service.post(&format!("/api/files{query}")).bearer(&ann.token);
+            let request = request.header("content-type", "Multipart/Form-Data; boundary=b");
+            request.body(format!("{parts}--b--\r\n")).send().await
+        };
+        let csv = "name=\"file\"; filename=\"x.csv\"\r\nContent-Type: text/csv\r\n\r\na,b\r\n1,2";
+        let (text, none) = ("name=\"n\"\r\n\r\n1", "name=\"other\"; filename=\"\"\r\n\r\n");
+        for (query, parts, name) in [
+            ("", &[csv][..], "x.csv"), ("", &[text, csv, none], "x.csv"), ("?name=other.csv", &[csv], "other.csv"),
+        ] {
+            let file = send(query, parts).await.data(201).clone();
+            assert_eq!((file["name"].as_str(), file["type"].as_str()), (Some(name), Some("text/csv")));
+            assert_eq!(service.content(&ann, &file).await, (200, b"a,b\r\n1,2".to_vec()));
+        }
+        let empty = send("", &["name=\"file\"; filename=\"empty.txt\"\r\n\r\n"]).await.data(201).clone();
+        assert_eq!((empty["name"].as_str(), empty["size"].as_u64()), (Some("empty.txt"), Some(0)));
+        for (parts, problem) in [
+            (&[csv, csv][..], "the body has several files"), (&[text], "the body has no file"), (&[none], "the body has no file"),
+            (&["name=\"file\"; filename=\"x\""], "the body is not valid multipart/form-data"),
+        ] {
+            let refused = send("", parts).await;
+            assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+            let told = refused.body["error"]["details"][0]["message"].as_str().unwrap();
+            assert!(told.starts_with(problem), "{told}");
+        }
+        let listed = service.get("/api/files").bearer(&ann.token).send().await;
+        assert_eq!(listed.body["data"].as_array().unwrap().len(), 4, "what was refused leaves nothing");
+    }
+
+    async fn a_file_in_a_form_is_no_larger_than_it_may_be(service: Service) {
+        let service = Service::with(service.database(), |config| config.files.bytes_max = 100_000).await;
+        let ann = service.user("ann").await;
+        for (size, padding, status) in [(100_000, 0, 201), (100_001, 0, 413), (1, 200_000, 413)] {
+            let mut body = b"--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n".to_vec();
+            body.extend(bytes(size));
+            body.extend_from_slice(b"\r\n--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n");
+            body.extend(vec![b'x'; padding]);
+            body.extend_from_slice(b"\r\n--b--\r\n");
+            // Without a declared length, it is counted.
+            for is_declared in [true, false] {
+                let request = service.post("/api/files").bearer(&ann.token).header("content-type", "multipart/form-data; boundary=b");
+                let pieces: Vec<Result<Vec<u8>, std::io::Error>> = body.chunks(10_000).map(|piece| Ok(piece.to_vec())).collect();
+                let sent = match is_declared {
+                    true => request.body(body.clone()).send().await,
+                    false => request.body(reqwest::Body::wrap_stream(futures_util::stream::iter(pieces))).send().await,
+                };
+                assert_eq!(sent.status, status, "{size} {padding} {is_declared}: {sent}");
+            }
+        }
+    }
+
     async fn files_are_listed_from_the_newest_and_removed(service: Service) {
         let ann = service.user("ann").await;
         let mut made = Vec::new();

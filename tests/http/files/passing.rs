@@ -283,6 +283,27 @@ async fn the_node_file_reads_and_makes() {
     assert_eq!(lines(5).await, json!(["read", "FILE_LIMIT"]));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_much_is_read_at_once_as_a_body_may_have() {
+    let service = Service::start(Database::Sqlite).await;
+    let ann = service.user("ann").await;
+    let graph = chain(&[
+        ("start", "OnManual", json!({})),
+        ("read", "File", json!({"file": "{{ $input.file }}"})),
+        ("end", "Return", json!({"value": "{{ $input.length }}"})),
+    ]);
+    let deployment = service.deployed(&ann, &graph).await;
+    let read = async |size: usize| {
+        let file = service.uploaded(&ann, "a.txt", &vec![b'a'; size]).await;
+        let event = json!({"file": file});
+        let reply = service.execute(&ann, &deployment, "?wait=true", &event).await;
+        reply.data(200).clone()
+    };
+    let ended = read(8 << 20).await;
+    assert_eq!(ended["output"], 8 << 20, "{}", ended["error"]);
+    assert_eq!(read((8 << 20) + 1).await["error"]["code"], "FILE_LIMIT");
+}
+
 /// Of a response that is larger than what may be read at once, the run holds some lines.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_is_read_line_by_line() {

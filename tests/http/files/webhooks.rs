@@ -56,6 +56,20 @@ each_database! {
         assert!(answer.bytes().await.unwrap() == content, "other bytes came back");
     }
 
+    async fn an_input_in_which_no_file_was_chosen_is_null(service: Service) {
+        let hook = Hook::saved(&service, echoing("multipart")).await;
+        let body = "--XX\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"\"\r\n\
+            Content-Type: application/octet-stream\r\n\r\n\r\n\
+            --XX\r\nContent-Disposition: form-data; name=\"other\"; filename*=UTF-8''gr%C3%BC%C3%9Fe.txt\r\n\r\nx\r\n--XX--\r\n";
+        let request = service.post(&format!("/webhooks/{}", hook.webhook));
+        let sent = request.header("content-type", "multipart/form-data; boundary=XX").body(body).send().await;
+        assert_eq!(sent.status, 202, "{sent}");
+        let event = hook.tapped().await[0]["eventData"].clone();
+        assert_eq!((&event["body"]["photo"], &event["body"]["other"]["name"]), (&json!(null), &json!("grüße.txt")));
+        let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
+        assert_eq!(listed.body["data"].as_array().unwrap().len(), 1);
+    }
+
     async fn what_is_wrong_with_a_form_leaves_nothing(service: Service) {
         let mut drawn = echoing("multipart");
         drawn["nodes"][0]["data"]["parameters"]["maxBytes"] = json!(100_000);
@@ -107,6 +121,33 @@ each_database! {
         // Signed bodies are read into memory first, which has its limit.
         let large = "x".repeat((8 << 20) + 1);
         send(&crate::webhooks::fixture::sign(&hook.secret, &large), &large).await.assert_refused(413, "PAYLOAD_TOO_LARGE");
+    }
+
+    async fn rows_of_a_file_are_read_in_the_encoding_of_its_type(service: Service) {
+        let convert = json!({"value": "{{ $input.body }}", "delimiter": ";"});
+        let drawn = |node: &str, parameters: Value| graph(
+            json!({"scheme": "none", "accept": ["binary"], "files": true, "responseMode": "sync", "errorDetails": true}),
+            &[json!({"id": "read", "type": node, "data": {"parameters": parameters}}), returns("{{ $input }}")],
+        );
+        let hook = Hook::deployed(&service, drawn("ConvertFile", convert)).await;
+        let send = async |kind: &str, body: &[u8]| {
+            let request = service.post(&format!("/webhooks/{}", hook.webhook)).header("content-type", kind);
+            request.body(body.to_vec()).send().await
+        };
+        let latin = b"name;price\nM\xfcller;5 \x80\n";
+        let rows = json!([{"name": "Müller", "price": "5 €"}]);
+        let reply = send("text/csv; charset=iso-8859-1", latin).await;
+        assert_eq!(reply.body["output"], rows, "{reply}");
+        let units: Vec<u8> = "\u{feff}name;price\nMüller;5 €\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let reply = send("text/csv", &units).await;
+        assert_eq!(reply.body["output"], rows, "{reply}");
+        let refused = send("text/csv", latin).await.to_string();
+        assert!(refused.contains("PARSE") && refused.contains("not text in UTF-8 (at byte 12)"), "{refused}");
+        // What takes text only says who takes a file.
+        hook.save(drawn("Csv", json!({"value": "{{ $input.body }}"}))).await;
+        hook.deploy().await;
+        let refused = send("text/csv", latin).await.to_string();
+        assert!(refused.contains("PARAMETER") && refused.contains("The node ConvertFile"), "{refused}");
     }
 
     async fn what_is_captured_can_be_looked_at(service: Service) {

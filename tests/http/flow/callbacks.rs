@@ -2,8 +2,11 @@
 
 use super::waits::{HOUR, parked};
 use crate::harness::{Service, User, chain, each_database};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
+use std::io::Write;
 
 /// The path of the URL that a run has logged.
 fn logged(run: &Value, line: usize) -> String {
@@ -78,6 +81,30 @@ each_database! {
         for run in [called, answered] {
             assert_eq!(service.ended(&ann, &id, &run).await["output"]["body"], body);
         }
+    }
+
+    async fn what_is_compressed_comes_to_the_run_as_it_was(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &asking(json!({}))).await;
+        let run = service.started(&ann, &id, &json!({"n": 7})).await;
+        let path = logged(&parked(&service, &ann, &id, &run).await, 0);
+        let call = |encoding: &str, body: &[u8]| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            encoder.write_all(body).unwrap();
+            let request = service.post(&path).header("content-type", "application/json").header("content-encoding", encoding);
+            request.body(encoder.finish().unwrap()).send()
+        };
+        for (encoding, body, refused) in [
+            ("br", b"{}".to_vec(), (415, "UNSUPPORTED_MEDIA_TYPE")), ("deflate", b"{}".to_vec(), (400, "VALIDATION")),
+            ("gzip", vec![b' '; (8 << 20) + 1], (413, "PAYLOAD_TOO_LARGE")),
+        ] {
+            let told = call(encoding, &body).await;
+            assert_eq!((told.status, told.code()), refused, "{told}");
+        }
+        // Some programs write a byte order mark before JSON.
+        assert_eq!(call("gzip", "\u{feff}{\"approved\": true}".as_bytes()).await.status, 200);
+        assert_eq!(service.ended(&ann, &id, &run).await["output"]["body"], json!({"approved": true}));
     }
 
     async fn a_link_asks_and_its_button_decides(service: Service) {

@@ -257,6 +257,81 @@ async fn a_pattern_gives_its_runs_what_the_workspace_may_have() {
     }
 }
 
+/// A pattern whose runs have six effects.
+fn counting(settings: Value) -> Value {
+    let mut graph = chain(&[
+        ("start", "OnManual", json!({})),
+        ("rows", "Transform", json!({"value": [1, 2, 3, 4, 5, 6]})),
+        (
+            "count",
+            "KeyValue",
+            json!({"operation": "increment", "key": "rows"}),
+        ),
+    ]);
+    graph["nodes"][2]["data"]["each"] = true.into();
+    graph["settings"] = settings;
+    graph
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pattern_gives_its_runs_the_effects_that_server_and_workspace_allow() {
+    for database in BOTH {
+        let service = Service::with(database, |config| {
+            operated(config);
+            config.run_effects_max = 5;
+            config.run_effects_ceiling = 8;
+        })
+        .await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        limit(&service, &ann, json!({"effectsPerRun": 6})).await;
+        let refused = async |user: &User, effects: u32| {
+            let pattern = service
+                .drawn(user, &counting(json!({"maxEffects": effects})))
+                .await;
+            let deploy = service.post(&format!("/api/patterns/{pattern}/deploy"));
+            let refused = deploy.bearer(&user.token).json(&json!({"nodeDefinitions": {}}));
+            let refused = refused.send().await;
+            assert_eq!(refused.wrong_fields(), ["settings.maxEffects"]);
+            refused.body["error"]["message"].as_str().unwrap().to_owned()
+        };
+        for (user, effects, most) in [(&ann, 7, "at most 6 here"), (&bob, 9, "at most 8 here")] {
+            let message = refused(user, effects).await;
+            assert!(
+                message.contains(most)
+                    && message.contains("effectsPerRun")
+                    && message.contains("run_effects_ceiling"),
+                "{message}"
+            );
+        }
+        let run = async |deployment: &str| {
+            let ended = service.execute(&ann, deployment, "?wait=true", &json!({})).await;
+            ended.data(200)["error"].clone()
+        };
+        // The server's own limit, unless the pattern says otherwise.
+        let modest = service.deployed(&ann, &counting(json!({}))).await;
+        let error = run(&modest).await;
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(
+            error["code"] == "EFFECT_LIMIT"
+                && message.contains("its 5 effects while node `count`")
+                && message.contains("raise `maxEffects` in the pattern's settings: up to 6 are"),
+            "{error}"
+        );
+        let more = service.deployed(&ann, &counting(json!({"maxEffects": 6}))).await;
+        assert_eq!(run(&more).await, Value::Null);
+        // What is deployed has no more than the workspace either, once that is less.
+        limit(&service, &ann, json!({"effectsPerRun": 4})).await;
+        let error = run(&more).await;
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(
+            error["code"] == "EFFECT_LIMIT"
+                && message.contains("its 4 effects")
+                && message.contains("the workspace's quota `effectsPerRun`"),
+            "{error}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn runs_are_kept_for_as_long_as_the_operator_says() {
     for database in BOTH {

@@ -179,6 +179,7 @@ async fn reports(service: &Service, user: &User) {
         ("from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "from"),
         ("from=2020-11-02T00:00:00Z", "from"),
         ("cursor=x", "cursor"),
+        ("cursor=1.%00", "cursor"),
     ] {
         let refused = ask(service, "GET", &format!("/usage?{query}")).send().await;
         assert_eq!(refused.wrong_fields(), [field], "{query}");

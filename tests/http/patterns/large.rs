@@ -18,6 +18,24 @@ fn owner(user: &User) -> Option<UserId> {
     Some(user.id.parse().unwrap())
 }
 
+/// A list of so many numbers, as JSON.
+fn ones(count: usize) -> String {
+    format!("[{}1]", "1,".repeat(count - 1))
+}
+
+async fn post(service: &Service, user: &User, path: &str, body: String) -> crate::harness::Reply {
+    let request = service.post(path).bearer(&user.token);
+    let request = request.header("content-type", "application/json").body(body);
+    request.send().await
+}
+
+/// An import of a workflow with this parameter, of which nothing is made.
+fn n8n(parameter: &str) -> String {
+    let node =
+        format!(r#"{{"name":"a","type":"n8n-nodes-base.someService","parameters":{{"x":{parameter}}}}}"#);
+    format!(r#"{{"dryRun":true,"workflows":[{{"name":"W","nodes":[{node}],"connections":{{}}}}]}}"#)
+}
+
 async fn transpile(service: &Service, user: &User, body: &Value) -> crate::harness::Reply {
     let request = service.post("/api/execute/transpile").bearer(&user.token);
     request.json(body).send().await
@@ -151,5 +169,69 @@ each_database! {
         let compared = get(&service, &ann, &format!("{path}/versions/compare?v1=1&v2=2")).await;
         assert_eq!(compared.body["changes"]["nodesAdded"], 2_000);
         assert_eq!(compared.body["details"].as_array().unwrap().len(), 1_000);
+    }
+
+    async fn imports_and_previews_of_too_many_values_are_refused_before_any_is_made(service: Service) {
+        let ann = service.user("ann").await;
+        let (many, very_many) = (ones(500_001), ones(1_000_001));
+        // Texts that are JSON count as what they hold.
+        let escaped = format!("\"[{}1]\"", "1\\u002c".repeat(500_000));
+        let yaml = format!(
+            "a: &a [{}x]\nb: [*a, *a, *a]\n",
+            "abcdefghijkl,".repeat(260_000)
+        );
+        let node_red = format!(r#"{{"dryRun":true,"flows":[{{"id":"1","type":"x","wires":[],"y":{many}}}]}}"#);
+        let graph = r#""graphData":{"nodes":[{"id":"a","type":"NoOp","data":{}}],"edges":[]},"nodeId":"a""#;
+        let preview = |more: &str| format!(r#"{{{graph},"expressions":{{"x":"{{{{ $input }}}}"}},{more}}}"#);
+        let openapi = "/api/patterns/import/openapi";
+        for (path, body, field) in [
+            ("/api/patterns/import/n8n", n8n(&many), "workflows"),
+            ("/api/patterns/import/n8n", n8n(&escaped), "workflows"),
+            ("/api/patterns/import/node-red", node_red, "flows"),
+            (openapi, format!(r#"{{"document":{{"openapi":"3.1.0","x":{very_many}}}}}"#), "document"),
+            (openapi, json!({"text": format!(r#"{{"openapi":"3.1.0","x":{very_many}}}"#)}).to_string(), "text"),
+            (openapi, json!({"text": yaml}).to_string(), "text"),
+            ("/api/execute/preview", preview(&format!(r#""input":{many}"#)), "input"),
+            ("/api/execute/preview", preview(&format!(r#""outputs":{{"b":{many}}}"#)), "outputs"),
+            ("/api/execute/preview", preview(&format!(r#""item":{many}"#)), "item"),
+        ] {
+            let refused = post(&service, &ann, path, body).await;
+            assert_eq!(refused.wrong_fields(), [field], "{path}: {refused}");
+            assert!(refused.text.contains("values, which is the limit"), "{path}: {refused}");
+        }
+        let within = post(&service, &ann, "/api/patterns/import/n8n", n8n(&ones(50_000))).await;
+        assert_eq!(within.status, 200, "{within}");
+    }
+
+    async fn an_import_waits_for_the_same_user_s_and_keeps_nobody_else_waiting(service: Service) {
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let (budget, of_ann) = (service.app.budget.clone(), owner(&ann));
+        let under_way = tokio::spawn(async move {
+            let work = async move {
+                begin.send(()).unwrap();
+                ended.await.is_ok()
+            };
+            budget.hold(of_ann, (1 << 20, 1 << 20), work).await.unwrap()
+        });
+        begun.await.unwrap();
+        let import = n8n(&ones(40_000));
+        let mut waiting = Box::pin(post(&service, &ann, "/api/patterns/import/n8n", import.clone()));
+        let others = async {
+            let id = pattern(&service, &bob, json!({"name": "x"})).await;
+            assert_eq!(save(&service, &bob, &id, json!({"graphData": large(100_000, "a")})).await, 2);
+            post(&service, &bob, "/api/patterns/import/n8n", import).await
+        };
+        let other = tokio::select! {
+            biased;
+            told = &mut waiting => panic!("it did not wait: {told}"),
+            other = others => other,
+        };
+        assert_eq!(other.status, 200, "{other}");
+        end.send(()).unwrap();
+        assert!(under_way.await.unwrap());
+        let done = waiting.await;
+        assert_eq!(done.status, 200, "{done}");
     }
 }

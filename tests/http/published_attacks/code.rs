@@ -6,8 +6,8 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 /// What code that got out would find. `ARGUMENT` is a string literal with this.
-/// `Buffer` is no part of a host: the engine has one of its own, over plain arrays.
-const LOOK_AROUND: &str = "return [typeof process, typeof require, typeof module, typeof Deno, typeof Bun, typeof std, \
+/// `Buffer` is no part of a host: the engine has one of its own, over plain arrays; and `require` gives luxon and nothing else.
+const LOOK_AROUND: &str = "return [typeof process, typeof (() => { try { return require('fs') } catch {} })(), typeof module, typeof Deno, typeof Bun, typeof std, \
                            typeof os, typeof WebAssembly].join()";
 const NOTHING: &str = "undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined";
 

@@ -136,6 +136,17 @@ each_database! {
             assert_eq!(event["method"], method);
             assert_eq!((&event["body"], &event["query"]), (&json!(null), &json!({"a": "1"})));
         }
+        // Many clients send a content type with all of their requests.
+        for (method, content_type) in [("GET", "application/json"), ("HEAD", "application/json"), ("DELETE", "text/plain")] {
+            let sent = request(&hook, method, "").header("content-type", content_type).send().await;
+            assert_eq!(sent.status, 202, "{method}: {sent}");
+            assert_eq!(hook.tapped().await[0]["eventData"]["body"], json!(null), "{method}");
+        }
+        let sent = json(request(&hook, "DELETE", ""), "{\"b\": 2}").send().await;
+        assert_eq!(sent.status, 202, "{sent}");
+        assert_eq!(hook.tapped().await[0]["eventData"]["body"], json!({"b": 2}));
+        let empty = json(request(&hook, "POST", ""), "").send().await;
+        assert_eq!(refused(&empty), (400, "VALIDATION"), "an empty body is no JSON");
         let challenged = request(&hook, "GET", "?hub.challenge=x%3Cy").send().await;
         assert_eq!((challenged.status, challenged.text.as_str()), (200, "x<y"));
         let deployment = hook.deploy().await;

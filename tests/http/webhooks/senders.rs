@@ -17,6 +17,11 @@ const SLACK: &str = "token=gIkuvaNzQIHg97ATvDxqgjtO&team_id=T0001&team_domain=ex
     user_name=Steve&command=/weather&text=94070&response_url=https://hooks.slack.com/commands/1234/5678&\
     trigger_id=13345224609.738474920.8088930838d88f008e0&api_app_id=A123456";
 
+/// From "The Events API" in Slack's documentation, shortened.
+const SLACK_EVENT: &str = r#"{"token":"z26uFbvR1xHJEdHE1OQiO6t8","team_id":"T061EG9RZ","api_app_id":"A0FFV41KK",
+    "event":{"type":"reaction_added","user":"U061F1EUR","reaction":"slightly_smiling_face"},
+    "type":"event_callback","event_id":"Ev9UQ52YNA","event_time":1234567890}"#;
+
 /// From "Twilio's request to your incoming message webhook URL", shortened.
 const TWILIO: &str = "ToCountry=US&ToState=CA&SmsMessageSid=SM0123456789abcdef0123456789abcdef&NumMedia=0&ToCity=&\
     FromZip=94107&SmsSid=SM0123456789abcdef0123456789abcdef&FromState=CA&SmsStatus=received&FromCity=SAN+FRANCISCO&\
@@ -68,6 +73,29 @@ each_database! {
         assert_eq!(event["body"]["command"], "/weather");
         assert_eq!(event["body"]["enterprise_name"], "Globular Construct Inc");
         assert_eq!(event["headers"]["x-slack-signature"], "***");
+    }
+
+    async fn an_event_of_slack_that_it_sends_again(service: Service) {
+        let hook = Hook::deployed(&service, graph(json!({"scheme": "slack"}), &[])).await;
+        let now = service.app.clock.now().millis() / 1000;
+        let slack = |seconds: i64, body: &str| {
+            let signature = sign(&hook.secret, &format!("v0:{seconds}:{body}"));
+            request(&hook, "POST", "application/json", body.to_owned()).header("x-slack-signature", &format!("v0={signature}"))
+                .header("x-slack-request-timestamp", &seconds.to_string())
+        };
+        let sent = slack(now, SLACK_EVENT).send().await;
+        assert_eq!((sent.status, &sent.body["status"]), (202, &json!("accepted")), "{sent}");
+        let again = slack(now + 60, SLACK_EVENT).header("x-slack-retry-num", "1")
+            .header("x-slack-retry-reason", "http_timeout").send().await;
+        assert_eq!((again.status, &again.body["status"]), (200, &json!("duplicate")), "{again}");
+        assert_eq!(again.body["runId"], sent.body["runId"]);
+        let next = slack(now, &SLACK_EVENT.replace("Ev9UQ52YNA", "Ev9UQ52YNB")).send().await;
+        assert_eq!(next.body["status"], "accepted", "{next}");
+        // What merely has such a field is no event of the Events API.
+        for (seconds, status) in [(now, "accepted"), (now, "duplicate"), (now + 1, "accepted")] {
+            let other = slack(seconds, r#"{"type": "shortcut", "event_id": "Ev9UQ52YNA"}"#).send().await;
+            assert_eq!(other.body["status"], status, "{other}");
+        }
     }
 
     async fn a_message_by_twilio(service: Service) {

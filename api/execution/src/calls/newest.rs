@@ -79,7 +79,7 @@ impl NewestVersions {
     ) -> Result<Arc<ActiveDeployment>, NewestError> {
         let (found, moment) = self.kept.get(&active.id);
         let is_same = |(made_at, found): &(Instant, Arc<ActiveDeployment>)| {
-            made_at.elapsed() < AGE_MAX
+            heddle_model::clock::since(*made_at) < AGE_MAX
                 && (found.environment, found.version_number) == (active.environment, row.version_number)
         };
         if let Some((_, found)) = found.filter(is_same) {

@@ -260,7 +260,7 @@ impl<'a> Session<'a> {
                 none.insert(started.map_err(|error| failure(error, command, patience))?)
             }
         };
-        let deadline = patience.saturating_sub(self.began.elapsed());
+        let deadline = patience.saturating_sub(heddle_model::clock::since(self.began));
         let answer = worker.ask(&request, deadline).await;
         let answer = answer.map_err(|error| failure(error, command, patience))?;
         let read = move || worker::result_of(&request, &answer).map(|result| result.map(read));

@@ -57,7 +57,7 @@ pub struct NeededRights {
     /// Patterns that it calls; `*` for one that is computed.
     #[schema(example = json!([]))]
     pub patterns: Vec<String>,
-    /// Names of variables that its expressions read, as far as they are written out. They are no right: all of an
+    /// Names of variables that its expressions read, as far as they are written out. They are not a right: all of an
     /// environment's variables can be read.
     #[serde(default)]
     #[schema(example = json!(["API_BASE"]))]
@@ -82,7 +82,7 @@ impl NeededRights {
         }
     }
 
-    /// Each of them as `kind: name`, but for variables, which are no right.
+    /// Each of them as `kind: name`, but for variables, which are not a right.
     pub fn listed(&self) -> Vec<String> {
         let kinds = [
             ("effect", &self.effects),

@@ -28,7 +28,6 @@ pub struct DeployRequest {
 /// What was looked at before something is deployed; the audit log tells what people have said to it.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
-    /// The rules that are kept.
     pub kept: DeployRules,
     /// What was compared for them; nothing else is stored. `None`: nothing was.
     pub compared: Option<Compared>,

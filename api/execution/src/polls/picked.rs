@@ -3,19 +3,32 @@
 use crate::blocking::computing;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::ServiceError;
-use heddle_model::poll::{AnswerProblem, Poll, Seen};
+use heddle_model::ids::UserId;
+use heddle_model::poll::{AnswerProblem, Pending, Poll, Seen, Thing};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashSet;
+
+/// Bytes of the things in the event of a list; one that is larger has an event of its own.
+const LIST_BYTES_MAX: usize = 8 << 20;
 
 /// What is in an answer.
 pub(super) struct Picked {
     /// Of all things.
     pub keys: Vec<String>,
-    /// Keys and events of those that are new.
-    pub new: Vec<(String, Box<RawValue>)>,
+    /// What is there of a run that was noted.
+    pub noted: Option<Batch>,
+    /// What else is new, in the answer's order.
+    pub batches: Vec<Batch>,
     /// What the next request says; `None`: what this one said.
     pub cursor: Option<String>,
+}
+
+/// What one run is started for.
+pub(super) struct Batch {
+    /// Of its things.
+    pub keys: Vec<String>,
+    pub event: Box<RawValue>,
 }
 
 /// The event of a thing.
@@ -30,41 +43,137 @@ struct Event<'a> {
     since: Option<&'a str>,
 }
 
+/// The event of several things.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListEvent<'a> {
+    items: Vec<&'a RawValue>,
+    polled_at: Timestamp,
+    /// As in the event of a thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<&'a str>,
+}
+
 pub(super) async fn pick(
+    owner: UserId,
     poll: Poll,
     answer: String,
-    seen: Seen,
+    (seen, pending): (Seen, Option<Pending>),
     (now, since): (Timestamp, Option<String>),
 ) -> Result<Result<Picked, AnswerProblem>, ServiceError> {
-    computing(move || picked(&poll, &answer, &seen, (now, since.as_deref()))).await
+    computing(Some(owner), move || {
+        picked(&poll, &answer, (&seen, pending.as_ref()), (now, since.as_deref()))
+    })
+    .await
 }
 
 fn picked(
     poll: &Poll,
     answer: &str,
-    seen: &Seen,
-    (now, since): (Timestamp, Option<&str>),
+    (seen, pending): (&Seen, Option<&Pending>),
+    told: (Timestamp, Option<&str>),
 ) -> Result<Picked, AnswerProblem> {
     let found = poll.found(answer)?;
     let mut names = HashSet::new();
-    let mut new = Vec::new();
+    let (mut noted, mut new) = (Vec::new(), Vec::new());
     for thing in &found.things {
         if seen.has(&thing.identity) || !names.insert(thing.identity.as_str()) {
             continue;
         }
-        let event = Event {
-            item: &thing.json,
-            id: thing.id.as_deref(),
-            polled_at: now,
-            since,
-        };
-        // What was read as JSON is written as JSON.
-        let event = to_raw_value(&event).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        new.push((thing.identity.clone(), event));
+        match pending.is_some_and(|pending| pending.things().has(&thing.identity)) {
+            true => noted.push(thing),
+            false => new.push(thing),
+        }
     }
+    let batches = match poll.is_list {
+        true => lists(new).iter().map(|things| list(things, told)).collect(),
+        false => new.into_iter().map(|thing| alone(thing, told)).collect(),
+    };
+    let noted = (!noted.is_empty()).then(|| list(&noted, told));
     Ok(Picked {
         keys: found.things.into_iter().map(|thing| thing.identity).collect(),
-        new,
+        noted,
+        batches,
         cursor: found.cursor,
     })
+}
+
+/// The things of each event, in order.
+fn lists<'t, 'a>(things: Vec<&'t Thing<'a>>) -> Vec<Vec<&'t Thing<'a>>> {
+    let mut lists: Vec<Vec<&Thing<'_>>> = Vec::new();
+    let mut bytes = 0_usize;
+    for thing in things {
+        let more = thing.json.get().len().saturating_add(1);
+        bytes = bytes.saturating_add(more);
+        match lists.last_mut() {
+            Some(list) if bytes <= LIST_BYTES_MAX => list.push(thing),
+            _ => {
+                bytes = more;
+                lists.push(vec![thing]);
+            }
+        }
+    }
+    lists
+}
+
+fn list(things: &[&Thing<'_>], (polled_at, since): (Timestamp, Option<&str>)) -> Batch {
+    let event = ListEvent {
+        items: things.iter().map(|thing| &*thing.json).collect(),
+        polled_at,
+        since,
+    };
+    Batch {
+        keys: things.iter().map(|thing| thing.identity.clone()).collect(),
+        event: written(&event),
+    }
+}
+
+fn alone(thing: &Thing<'_>, (polled_at, since): (Timestamp, Option<&str>)) -> Batch {
+    let event = Event {
+        item: &thing.json,
+        id: thing.id.as_deref(),
+        polled_at,
+        since,
+    };
+    Batch {
+        keys: vec![thing.identity.clone()],
+        event: written(&event),
+    }
+}
+
+/// What was read as JSON is written as JSON.
+fn written(event: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(event).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::picked;
+    use heddle_model::clock::Timestamp;
+    use heddle_model::poll::{Poll, Seen};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_list_has_so_many_bytes() {
+        let parameters = json!({"url": "https://shop.example.com", "as": "list"});
+        let poll = Poll::of(parameters.as_object().unwrap());
+        // In MiB.
+        let things: Vec<String> = [3, 3, 3, 9, 1]
+            .into_iter()
+            .zip('a'..)
+            .map(|(size, name)| format!("{name}{}", "x".repeat(size << 20)))
+            .collect();
+        let told = (Timestamp::from_millis(0), None);
+        let found = picked(&poll, &json!(things).to_string(), (&Seen::default(), None), told).unwrap();
+        let lists: Vec<String> = found
+            .batches
+            .iter()
+            .map(|batch| {
+                let event: Value = serde_json::from_str(batch.event.get()).unwrap();
+                let items = event["items"].as_array().unwrap();
+                items.iter().map(|item| &item.as_str().unwrap()[..1]).collect()
+            })
+            .collect();
+        assert_eq!(lists, ["ab", "c", "d", "e"]);
+    }
 }

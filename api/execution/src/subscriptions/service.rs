@@ -138,10 +138,12 @@ impl Service<'_> {
             Value::String(text) => text,
             _ => String::new(),
         };
-        let answer = computing(move || match serde_json::from_str(&text) {
-            Ok(answer) => answer,
-            Err(_) if text.trim().is_empty() => Value::Null,
-            Err(_) => Value::String(text),
+        let answer = computing(Some(self.share.owner), move || {
+            match serde_json::from_str(&text) {
+                Ok(answer) => answer,
+                Err(_) if text.trim().is_empty() => Value::Null,
+                Err(_) => Value::String(text),
+            }
         });
         let answer: Value = answer.await?;
         let error = match status {

@@ -202,6 +202,7 @@ impl TenantState {
         limits.clone().within(
             limit(WorkspaceQuota::MemoryMbPerRun),
             limit(WorkspaceQuota::ComputeSecondsPerRun),
+            limit(WorkspaceQuota::EffectsPerRun),
         )
     }
 
@@ -225,6 +226,13 @@ impl TenantState {
                 seconds,
                 WorkspaceQuota::ComputeSecondsPerRun,
                 "run_fuel_ceiling",
+            ),
+            (
+                "maxEffects",
+                settings.max_effects,
+                u64::from(ceilings.effects),
+                WorkspaceQuota::EffectsPerRun,
+                "run_effects_ceiling",
             ),
         ] {
             if wanted.is_some_and(|wanted| wanted > most) {

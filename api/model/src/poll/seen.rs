@@ -51,9 +51,17 @@ impl Seen {
 
     /// What is known once these were there as well; what was seen longest ago is forgotten.
     pub fn with<'k>(&self, keys: impl IntoIterator<Item = &'k str>) -> Self {
+        Self::of_marks(keys.into_iter().map(mark).chain(self.order.iter().cloned()))
+    }
+
+    /// What is known once what is known elsewhere is known here as well.
+    pub fn and(&self, other: &Self) -> Self {
+        Self::of_marks(other.order.iter().chain(&self.order).cloned())
+    }
+
+    fn of_marks(newest_first: impl Iterator<Item = String>) -> Self {
         let mut all = HashSet::new();
-        let newest = keys.into_iter().map(mark).chain(self.order.iter().cloned());
-        let order: Vec<String> = newest
+        let order: Vec<String> = newest_first
             .filter(|mark| all.insert(mark.clone()))
             .take(SEEN_MAX)
             .collect();

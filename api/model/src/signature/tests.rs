@@ -301,6 +301,30 @@ fn one_right_signature_among_several_is_enough() {
 }
 
 #[test]
+fn standard_webhooks_may_have_the_names_of_svix() {
+    let standard = standard_webhooks();
+    let named = |names: [&'static str; 3]| {
+        let mut example = standard.clone();
+        for ((name, _), other) in example.headers.iter_mut().zip(names) {
+            *name = other;
+        }
+        example
+    };
+    let svix = ["svix-id", "svix-timestamp", "svix-signature"];
+    assert_eq!(named(svix).verify(), Ok(()));
+    let mut late = named(svix);
+    late.at_s += 301;
+    assert_eq!(late.verify(), Err(Refusal::Timestamp));
+    let mixed = named(["webhook-id", "svix-timestamp", "svix-signature"]);
+    assert_eq!(mixed.verify(), Err(Refusal::Missing("svix-id".into())));
+    // The names of the standard come first, so that nothing else is what was signed.
+    let mut both = standard.clone();
+    both.headers.push(("svix-id", "msg_another".to_owned()));
+    both.headers.push(("svix-signature", "v1,AAAA".to_owned()));
+    assert_eq!(both.verify(), Ok(()));
+}
+
+#[test]
 fn a_cut_off_signature_does_not_match() {
     let cut = heddle().with_header("X-Webhook-Signature", "7571");
     assert_eq!(cut.verify(), Err(Refusal::Wrong));

@@ -72,7 +72,9 @@ pub async fn begin(service: &Service, wanted: Wanted) -> Result<Progress, Servic
     } = wanted;
     format::acceptable(&passphrase)?;
     let is_name = |name: &str| (1..=NAME_CHARS_MAX).contains(&name.chars().count()) && !name.contains('\0');
-    if !is_name(&manifest.name) || manifest.archive.len() != 32 {
+    let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_text = |email: &String| !email.contains('\0');
+    if !is_name(&manifest.name) || !is_id(&manifest.archive) || !manifest.owners.iter().all(is_text) {
         return Err(ServiceError::field("manifest", "is not what heddle writes"));
     }
     let unlocked =

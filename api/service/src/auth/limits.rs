@@ -46,7 +46,6 @@ pub struct RegistrationLimit {
 pub struct Settings {
     /// Limits of login attempts.
     pub attempts: AuthRateLimit,
-    /// Limits of registrations.
     pub registrations: RegistrationLimit,
     /// Maximum number of changes per user and minute; 0: no limit.
     pub writes_per_minute: u32,

@@ -177,11 +177,12 @@ pub async fn of_version(
     (id, version): (PatternId, i64),
 ) -> Result<Stored, ServiceError> {
     let (content, share) = texts(service, owner, (id, version), ANSWER_FACTOR).await?;
-    json(id, content, share).await
+    json(owner, id, content, share).await
 }
 
 /// Content as JSON.
 pub(super) async fn json(
+    owner: UserId,
     id: PatternId,
     content: Content,
     share: Option<Share>,
@@ -193,7 +194,7 @@ pub(super) async fn json(
     // Small ones are looked through here, others where nobody waits for the thread.
     let read = match share {
         None => read(),
-        Some(_) => computing(read).await?,
+        Some(_) => computing(Some(owner), read).await?,
     };
     let (graph, definitions) = read.map_err(|_| corrupt(id))?;
     Ok(Stored {

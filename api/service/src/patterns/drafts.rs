@@ -52,7 +52,7 @@ pub async fn find(
     let share = service.budget.take_unless_small(Some(scope.user()), size).await?;
     let content = drafts::content(&mut service.store.reader().await?.db(), scope, id, &row.etag).await?;
     let content = content.ok_or_else(|| changed("The draft was changed while it was read: try again."))?;
-    let stored = json(id, content, share).await?;
+    let stored = json(scope.user(), id, content, share).await?;
     Ok(Some((row, stored)))
 }
 

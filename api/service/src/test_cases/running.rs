@@ -319,7 +319,8 @@ impl Runner<'_> {
         match outcome {
             Ok(outcome) => {
                 // An output may have megabytes, which others must not wait for.
-                let (found, bytes) = computing(move || sized(&test.case, &outcome)).await??;
+                let compare = move || sized(&test.case, &outcome);
+                let (found, bytes) = computing(Some(self.editor.user()), compare).await??;
                 result.status = found.verdict;
                 result.differences = found.differences;
                 result.differences_omitted = found.omitted;
@@ -329,13 +330,13 @@ impl Runner<'_> {
             }
             Err(error) => result.error = Some(error),
         }
-        result.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        result.duration_ms = u64::try_from(heddle_model::clock::since(began).as_millis()).unwrap_or(u64::MAX);
         Ok(result)
     }
 
     /// What the run gave, or why there was none to compare.
     async fn outcome(&mut self, case: &Case) -> Result<Result<Outcome, CaseError>, ServiceError> {
-        if self.began.elapsed() > TIME_MAX {
+        if heddle_model::clock::since(self.began) > TIME_MAX {
             let message = format!(
                 "The {} s for all tests were used up before this one.",
                 TIME_MAX.as_secs()

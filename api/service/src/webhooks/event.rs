@@ -4,6 +4,7 @@ use crate::auth::cookie;
 use heddle_model::ids::UserId;
 use heddle_model::names::full_name;
 use heddle_model::shown::MASK;
+use heddle_model::signature::{Authentication, Scheme};
 use heddle_store::accounts::UserRow;
 use http::HeaderMap;
 use http::header::COOKIE;
@@ -56,8 +57,8 @@ pub struct Added<'a> {
 pub struct Received<'a> {
     pub method: &'a str,
     pub headers: &'a HeaderMap,
-    /// The header that has let it in, whose value goes no further; empty if there is none.
-    pub proof: &'a str,
+    /// What has let it in: the values of its headers go no further.
+    pub proof: &'a Authentication,
     pub query: Option<&'a str>,
     /// Its body as JSON.
     pub body: &'a RawValue,
@@ -131,7 +132,7 @@ pub fn with_body(
     let received = Received {
         method,
         headers,
-        proof: "",
+        proof: &Authentication::from(Scheme::Open),
         query,
         body,
     };
@@ -154,7 +155,7 @@ fn written(received: &Received<'_>, added: Added<'_>) -> Result<Box<RawValue>, s
 fn by_name<'a>(received: &Received<'a>) -> Headers<'a> {
     let mut by_name: Vec<(&'a str, Cow<'a, str>)> = Vec::with_capacity(received.headers.len());
     for (name, value) in received.headers {
-        let value = match name.as_str().eq_ignore_ascii_case(received.proof) {
+        let value = match received.proof.is_proof(name.as_str()) {
             true => Cow::Borrowed(MASK),
             false => String::from_utf8_lossy(value.as_bytes()),
         };
@@ -192,7 +193,7 @@ fn by_key(query: Option<&str>) -> BTreeMap<String, Values> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Added, Received};
+    use super::{Added, Received, Scheme};
     use http::{HeaderMap, HeaderValue};
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
@@ -205,7 +206,7 @@ mod tests {
         let received = Received {
             method: "POST",
             headers,
-            proof: "X-Hub-Signature-256",
+            proof: &Scheme::Github.into(),
             query,
             body: serde_json::from_slice(body)?,
         };

@@ -207,7 +207,8 @@ impl KeySets {
         let asked = tokio::time::timeout(TIMEOUT, self.exchange(url)).await;
         let late = |_| Err(format!("did not answer within {} s", TIMEOUT.as_secs()));
         let body = asked.unwrap_or_else(late);
-        let set = body.and_then(|body| read(&body).ok_or_else(|| "sent what is no key set".to_owned()));
+        let set = body
+            .and_then(|body| read(&body).ok_or_else(|| "sent something that is not a key set".to_owned()));
         set.map_err(|problem| format!("{place} {problem}"))
     }
 
@@ -230,7 +231,7 @@ impl KeySets {
     }
 }
 
-/// The keys of a set that may check signatures, without those of kinds that nobody here knows. `None`: it is no set.
+/// The keys of a set that may check signatures, without those of kinds that nobody here knows. `None`: it is not a set.
 pub fn read(body: &[u8]) -> Option<JwkSet> {
     #[derive(Deserialize)]
     struct Set {

@@ -1,14 +1,16 @@
-//! Code snippets that send a request that a webhook takes, using only what comes with each language.
+//! Code snippets that send a request that a webhook, a form or a chat takes, using only what comes with each language.
 
+mod filled;
 mod sample;
 
 use super::jwt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use filled::Sent;
 use heddle_model::clock::Timestamp;
 use heddle_model::signature::{Authentication, Digests, Scheme};
 use heddle_model::webhook::{Segment, Webhook};
-use sample::Sample;
+use sample::{FILE, Sample};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -21,7 +23,7 @@ const TOKEN_TTL: Duration = Duration::from_secs(60 * 60);
 /// What stands for a token that only its issuer can make.
 const TOKEN: &str = "A-TOKEN-OF-THE-ISSUER";
 
-/// A signed request in several languages.
+/// A request in several languages, signed if the webhook asks for it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Snippets {
     /// For a POSIX shell with curl and openssl.
@@ -71,6 +73,8 @@ struct Recipe {
     is_base64: bool,
     /// Whether the secret is base64 after its prefix.
     has_base64_key: bool,
+    /// Whether the answer comes piece by piece.
+    is_streamed: bool,
 }
 
 impl Recipe {
@@ -95,11 +99,16 @@ impl Recipe {
                 _ => authentication.mac.is_base64,
             },
             has_base64_key: scheme == Scheme::StandardWebhooks && secret.starts_with("whsec_"),
+            is_streamed: webhook.chat.is_some(),
         };
         for segment in &webhook.path {
             let (Segment::Text(text) | Segment::Name(text)) = segment;
             recipe.url.push('/');
             recipe.url.push_str(text);
+        }
+        if recipe.is_streamed {
+            let events = Part::Text("text/event-stream".to_owned());
+            recipe.headers.push(("Accept".to_owned(), vec![events]));
         }
         recipe.prove(authentication, secret, now);
         recipe
@@ -221,7 +230,10 @@ impl Recipe {
         if self.needs_secret() {
             let _ = writeln!(code, "secret={}", shell(secret));
         }
-        if let Some(Sample { text: body, .. }) = &self.body {
+        let form = self.body.as_ref().and_then(Sample::with_files);
+        if form.is_some() {
+            let _ = writeln!(code, "file=$(mktemp)\nprintf '%s' {} > \"$file\"", shell(FILE));
+        } else if let Some(Sample { text: body, .. }) = &self.body {
             let _ = match body.contains('\r') {
                 true => writeln!(
                     code,
@@ -263,8 +275,9 @@ impl Recipe {
             "HEAD" => "--head".to_owned(),
             method => format!("-X {method}"),
         };
-        let _ = write!(code, "curl -sS {method} \"$url\"");
-        if let Some(Sample { content_type, .. }) = &self.body {
+        let unbuffered = if self.is_streamed { "N" } else { "" };
+        let _ = write!(code, "curl -sS{unbuffered} {method} \"$url\"");
+        if let (Some(Sample { content_type, .. }), None) = (&self.body, form) {
             let _ = write!(code, " \\\n  -H 'Content-Type: {content_type}'");
         }
         for (name, parts) in &self.headers {
@@ -275,8 +288,10 @@ impl Recipe {
                 in_quotes(parts)
             );
         }
-        if self.body.is_some() {
-            code.push_str(" \\\n  --data-binary \"$body\"");
+        match form {
+            Some(fields) => fields.iter().for_each(|field| code.push_str(&curl_field(field))),
+            None if self.body.is_some() => code.push_str(" \\\n  --data-binary \"$body\""),
+            None => {}
         }
         code.push('\n');
         code
@@ -299,7 +314,8 @@ impl Recipe {
             let _ = writeln!(code, "secret = {}", json(secret));
         }
         let _ = match &self.body {
-            Some(body) => writeln!(code, "body = b{}", in_single_quotes(&body.text)),
+            Some(body) if body.text.is_ascii() => writeln!(code, "body = b{}", in_single_quotes(&body.text)),
+            Some(body) => writeln!(code, "body = {}.encode()", in_single_quotes(&body.text)),
             None => writeln!(code, "body = None"),
         };
         if self.uses(&Part::Seconds) {
@@ -338,9 +354,12 @@ impl Recipe {
         }
         code.push_str(
             "})\ntry:\n    response = urllib.request.urlopen(request)\n\
-             except urllib.error.HTTPError as error:\n    response = error\n\
-             print(response.status, response.read().decode())\n",
+             except urllib.error.HTTPError as error:\n    response = error\n",
         );
+        code.push_str(match self.is_streamed {
+            true => "print(response.status)\nfor line in response:\n    print(line.decode(), end=\"\", flush=True)\n",
+            false => "print(response.status, response.read().decode())\n",
+        });
         code
     }
 
@@ -397,7 +416,13 @@ impl Recipe {
         if self.body.is_some() {
             code.push_str("    body,\n");
         }
-        code.push_str("  });\n  console.log(response.status, await response.text());\n");
+        code.push_str(match self.is_streamed {
+            true => {
+                "  });\n  console.log(response.status);\n  const pieces = response.body.pipeThrough(new TextDecoderStream());\n  \
+                 for await (const piece of pieces) process.stdout.write(piece);\n"
+            }
+            false => "  });\n  console.log(response.status, await response.text());\n",
+        });
         code.push_str(if taken.is_empty() { "})();\n" } else { "});\n" });
         code
     }
@@ -456,16 +481,25 @@ impl Recipe {
 
 /// The method to send by, and whether its requests have a body.
 fn method(webhook: &Webhook) -> (&'static str, bool) {
-    // What its fields are, the page says.
-    if webhook.form.is_some() || webhook.chat.is_some() {
-        return ("GET", false);
-    }
     let with_body = ["POST", "PUT", "PATCH"]
         .into_iter()
         .find(|method| webhook.methods.has(method));
     match with_body {
         Some(method) => (method, true),
         None => (webhook.methods.names().next().unwrap_or("POST"), false),
+    }
+}
+
+/// A field of a form with files, as curl puts it into the body. Only what stands for a file is more than text to it.
+fn curl_field((name, sent): &(String, Sent)) -> String {
+    match sent {
+        Sent::Text(text) => format!(" \\\n  --form-string {}", shell(&format!("{name}={text}"))),
+        Sent::File(file) => format!(
+            " \\\n  -F \"{}=@$file;filename={};type={}\"",
+            in_double_quotes(name),
+            in_double_quotes(&file.name),
+            in_double_quotes(&file.media_type)
+        ),
     }
 }
 

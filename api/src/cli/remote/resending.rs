@@ -200,7 +200,8 @@ fn body(event: &Event, webhook: &Webhook) -> Result<(Vec<u8>, Option<String>), S
     let missing = |what: &str| format!("its body is not {what}");
     match (kind, &value) {
         (_, Value::Null) => Ok((Vec::new(), None)),
-        (Some(BodyKind::Form), Value::Object(fields)) => Ok((form(fields), None)),
+        // In UTF-8, whatever character set it came in.
+        (Some(BodyKind::Form), Value::Object(fields)) => Ok((form(fields), Some(FORM.to_owned()))),
         (Some(BodyKind::Multipart), Value::Object(fields)) => {
             let boundary = format!("heddle-{}", hex::encode(entropy::random::<[u8; 16]>()));
             let body = multipart(fields, &boundary)?;
@@ -241,6 +242,11 @@ fn multipart(fields: &Map<String, Value>, boundary: &str) -> Result<Vec<u8>, Str
             );
             let bytes = match value {
                 Value::String(text) => text.as_bytes().to_vec(),
+                // No file was chosen.
+                Value::Null => {
+                    head.push_str("; filename=\"\"\r\nContent-Type: application/octet-stream");
+                    Vec::new()
+                }
                 file => {
                     if let Some(filename) = file["filename"].as_str() {
                         head.push_str(&format!("; filename=\"{}\"", quoted(filename)));
@@ -278,7 +284,11 @@ fn proof(
     (url, body, is_form): (&Url, &[u8], bool),
     now: Timestamp,
 ) -> Result<Vec<(String, String)>, String> {
-    let id = event.headers.get("webhook-id").cloned();
+    let id = event
+        .headers
+        .get("webhook-id")
+        .or_else(|| event.headers.get("svix-id"));
+    let id = id.cloned();
     let id = id.unwrap_or_else(|| format!("msg_{}", hex::encode(entropy::random::<[u8; 12]>())));
     let outgoing = Outgoing {
         url: url.as_str(),
@@ -378,6 +388,12 @@ mod tests {
              --{boundary}--\r\n"
         );
         assert_eq!(text(&sent), expected);
+        // No file was chosen.
+        let none = text(&with(json!(null)).unwrap()).to_owned();
+        assert!(
+            none.contains("; filename=\"\"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n--"),
+            "{none}"
+        );
         let refused = with(json!({"$file": "019a", "name": "a.txt", "size": 2})).err();
         assert!(refused.unwrap().contains("stay on their server"));
     }

@@ -6,7 +6,7 @@ use crate::cli::run::user_cache_dir;
 use crate::cli::serve;
 use crate::config::installed;
 use heddle_compiler::{Options, Severity};
-use heddle_model::clock::{Clock, monotonic};
+use heddle_model::clock::{Clock, monotonic, since};
 use heddle_model::error::Code;
 use heddle_runtime::{
     Limits, NOT_PINNED, Outcome, Program, RunError, RunRequest, Runtime, RuntimeConfig, Secrets, Status, Tier,
@@ -174,7 +174,7 @@ impl Bench<'_> {
                 took: Duration::ZERO,
             },
         };
-        ended.took = began.elapsed();
+        ended.took = since(began);
         Ok(ended)
     }
 

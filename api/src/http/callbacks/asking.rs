@@ -4,17 +4,17 @@
 use super::page::{is_browser, response};
 use crate::app::App;
 use crate::http::error::ApiError;
-use crate::http::extract::{media_type, unread};
+use crate::http::extract::media_type;
 use crate::http::forms::fields::Filled;
 use crate::http::forms::page;
 use crate::http::server::Flow;
 use crate::http::webhooks::content::{self, content_type, unreadable};
+use crate::http::webhooks::encoding;
 use crate::http::webhooks::{FROM_CALLBACK, read, shown_step};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
-use futures_util::StreamExt;
 use heddle_execution::{CallbackKind, OwnedRight};
 use heddle_model::file::Holder;
 use heddle_model::form::{FieldError, Form};
@@ -177,17 +177,18 @@ async fn received(
                 text_bytes_max: bytes_max,
                 fields: Some(form.file_fields().map(|field| field.name.as_str()).collect()),
             };
-            let content = body.into_data_stream().boxed();
+            let content = encoding::flowing(&parts.headers, body.into_data_stream(), place.bytes_max)?;
             let read = uploads::read(kind, content_type(&parts.headers), content, &place).await;
             read.map_err(|error| match error {
                 UploadError::Problem(problem) => unreadable(problem),
                 UploadError::TooLarge => Code::PayloadTooLarge.into(),
-                UploadError::Broken(error) => unread(&*error),
+                UploadError::Broken(error) => encoding::broken(&*error),
                 UploadError::Refused(error) => error.into(),
             })?
         }
         kind => {
             let whole = read(body, bytes_max).await?;
+            let whole = encoding::unpacked(&parts.headers, whole, bytes_max).await?;
             content::value(kind, &parts.headers, &whole).await?.into_owned()
         }
     };

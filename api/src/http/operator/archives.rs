@@ -179,10 +179,11 @@ async fn begin_import(
     _: Operator,
     Json(request): Json<ImportTenantRequest>,
 ) -> Result<(StatusCode, Enveloped<Import>), ApiError> {
+    let owner = request.owner.map(|owner| extract::text("owner", &owner, 300));
     let wanted = Wanted {
         manifest: request.manifest,
         passphrase: request.passphrase,
-        owner: request.owner,
+        owner: owner.transpose()?,
         wants_new_ids: request.new_ids,
     };
     let begun = archives::import(&app, wanted).await?;

@@ -4,10 +4,13 @@ use crate::app::App;
 use crate::http::drawn::{DrawnEdge, DrawnNode, GraphSettings};
 use crate::http::error::ApiError;
 use crate::http::extract::printable;
+use heddle_execution::blocking::computing;
+use heddle_import::VALUES_MAX;
 use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
+use heddle_runtime::is_small;
 use heddle_service::patterns::{Definitions, Graph};
 use heddle_store::patterns::PatternRow;
 use serde::Serialize;
@@ -86,6 +89,36 @@ pub(super) fn within(app: &App, field: &str, given: &RawValue) -> Result<(), Api
         return Err(Code::PayloadTooLarge.with(message).into());
     }
     Ok(())
+}
+
+/// Workflows or flows that are imported, and how many values they can become at most; refused if that is more than an import may
+/// have, before any of them is made.
+pub(super) async fn few_values(
+    editor: &Editor,
+    field: &'static str,
+    given: Box<RawValue>,
+) -> Result<(Box<RawValue>, usize), ApiError> {
+    let (given, values) = match is_small(given.get().len()) {
+        true => {
+            let values = heddle_import::values_at_most(given.get());
+            (given, values)
+        }
+        false => {
+            let count = move || {
+                let values = heddle_import::values_at_most(given.get());
+                (given, values)
+            };
+            computing(Some(editor.user()), count).await?
+        }
+    };
+    if values > VALUES_MAX {
+        let message = format!(
+            "has more than {VALUES_MAX} values, which is the limit: import less at a time, and leave out pinned data \
+             and large tables"
+        );
+        return Err(ApiError::field(field, message));
+    }
+    Ok((given, values))
 }
 
 /// A submitted graph. It is no larger than other bodies, although definitions that come with it may be.

@@ -1,12 +1,13 @@
 //! Imports n8n's workflows as patterns.
 
-use super::bodies::{bounded, within};
+use super::bodies::{bounded, few_values, within};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use heddle_execution::blocking::computing;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::{Diagnostic, DiagnosticSeverity};
@@ -24,8 +25,10 @@ use utoipa_axum::routes;
 
 /// Workflows of a request.
 const WORKFLOWS_MAX: usize = 50;
-/// Bytes for each byte of the workflows' text, roughly: their values and the patterns.
+/// Memory for each byte of the workflows' text, roughly: their copies and the patterns'.
 pub(super) const IMPORT_FACTOR: usize = 12;
+/// The same for each of their values besides.
+const VALUE_BYTES: usize = 256;
 
 /// What patterns are made of.
 #[derive(Clone, Copy, Debug)]
@@ -187,9 +190,31 @@ async fn import_n8n(
     State(app): State<App>,
     caller: Caller,
     CodeJson(request): CodeJson<N8nRequest>,
-) -> Result<(StatusCode, Answer<N8nAnswer>), ApiError> {
+) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
     within(&app, "workflows", &request.workflows)?;
+    let (workflows, values) = few_values(&editor, "workflows", request.workflows).await?;
+    let request = N8nRequest { workflows, ..request };
+    let bytes = request.workflows.get().len();
+    let imports = Box::pin(imports(&app, &caller, editor, request));
+    let size = (bytes, memory(bytes, values));
+    app.budget.hold(Some(editor.user()), size, imports).await?
+}
+
+/// Memory that an import takes in all, roughly.
+pub(super) const fn memory(bytes: usize, values: usize) -> usize {
+    bytes
+        .saturating_mul(IMPORT_FACTOR)
+        .saturating_add(values.saturating_mul(VALUE_BYTES))
+}
+
+/// What becomes of the workflows.
+async fn imports(
+    app: &App,
+    caller: &Caller,
+    editor: Editor,
+    request: N8nRequest,
+) -> Result<Response, ApiError> {
     let size = (request.workflows.get().len(), IMPORT_FACTOR);
     let is_dry = request.dry_run.unwrap_or(false);
     let is_fragment = request.fragment.unwrap_or(false);
@@ -201,10 +226,10 @@ async fn import_n8n(
     let mut made: Vec<(usize, N8nPattern)> = Vec::new();
     while let Some((place, workflow)) = next(&mut left) {
         let id = workflow.id.clone();
-        let imported = imported(&app, &caller, workflow, calls.clone()).await?;
+        let imported = imported(app, caller, workflow, calls.clone()).await?;
         let pattern = match is_dry {
             true => N8nPattern::proposed(imported),
-            false => made_of(&app, editor, imported, N8N).await?,
+            false => made_of(app, editor, imported, N8N).await?,
         };
         if let (Some(n8n), Some(pattern)) = (id, pattern.id) {
             calls.insert(n8n, pattern.to_string());
@@ -218,7 +243,7 @@ async fn import_n8n(
     } else {
         StatusCode::CREATED
     };
-    Ok((status, Answer(N8nAnswer { patterns })))
+    Ok((status, Answer(N8nAnswer { patterns })).into_response())
 }
 
 /// The workflows of a request.
@@ -279,7 +304,8 @@ async fn imported(
     workflow: Workflow,
     calls: Calls,
 ) -> Result<Imported, ApiError> {
-    let importing = computing(move || Importing::new(&workflow, &calls)).await?;
+    let owner = Some(caller.scope.user());
+    let importing = computing(owner, move || Importing::new(&workflow, &calls)).await?;
     repaired(app, caller, importing, N8N).await
 }
 
@@ -299,7 +325,8 @@ pub(super) async fn repaired(
         };
         let validation = app.executions.validate(&caller.scope, sources, false).await?;
         let found = validation.diagnostics.into_iter().map(finding).collect();
-        let (again, next) = computing(move || (importing.repair(found), importing)).await?;
+        let repair = move || (importing.repair(found), importing);
+        let (again, next) = computing(Some(caller.scope.user()), repair).await?;
         if !again {
             return Ok(next.finish());
         }

@@ -1,16 +1,18 @@
 //! Imports Node-RED's flows as patterns.
 
-use super::bodies::within;
-use super::n8n::{IMPORT_FACTOR, N8nPattern, Origin, made_of, repaired};
+use super::bodies::{few_values, within};
+use super::n8n::{IMPORT_FACTOR, N8nPattern, Origin, made_of, memory, repaired};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use heddle_execution::blocking::computing;
 use heddle_import::Importing;
-use heddle_import::node_red::{Flow, find_within};
+use heddle_import::node_red::{Flow, Size, find_within};
+use heddle_model::access::Editor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,6 +26,8 @@ const FLOWS_MAX: usize = 50;
 const NODES_MAX: usize = 10_000;
 /// Bytes that small flows may have once subflows take the place of their instances.
 const EXPANDED_BYTES: usize = 4 << 20;
+/// Values, likewise.
+const EXPANDED_VALUES: usize = 100_000;
 
 const NODE_RED: Origin = Origin {
     field: "flows",
@@ -74,28 +78,47 @@ async fn import_node_red(
     State(app): State<App>,
     caller: Caller,
     CodeJson(request): CodeJson<NodeRedRequest>,
-) -> Result<(StatusCode, Answer<NodeRedAnswer>), ApiError> {
+) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
     within(&app, "flows", &request.flows)?;
-    let text = request.flows.get();
+    let (flows, values) = few_values(&editor, "flows", request.flows).await?;
+    let text = flows.get();
     // Only subflows make more of flows than there is.
-    let bytes = match text.contains("subflow") {
-        true => text.len().max(EXPANDED_BYTES),
-        false => text.len(),
+    let size = match text.contains("subflow") {
+        true => Size {
+            bytes: text.len().max(EXPANDED_BYTES),
+            values: values.max(EXPANDED_VALUES),
+        },
+        false => Size {
+            bytes: text.len(),
+            values,
+        },
     };
+    let request = NodeRedRequest { flows, ..request };
+    let imports = Box::pin(imports(&app, &caller, (editor, size), request));
+    let needed = (size.bytes, memory(size.bytes, size.values));
+    app.budget.hold(Some(editor.user()), needed, imports).await?
+}
+
+/// What becomes of the flows.
+async fn imports(
+    app: &App,
+    caller: &Caller,
+    (editor, size): (Editor, Size),
+    request: NodeRedRequest,
+) -> Result<Response, ApiError> {
     let is_dry = request.dry_run.unwrap_or(false);
-    let read = app
-        .budget
-        .read(Some(editor.user()), (bytes, IMPORT_FACTOR), move || {
-            flows(&request.flows, bytes)
-        });
+    let owner = Some(editor.user());
+    let read = app.budget.read(owner, (size.bytes, IMPORT_FACTOR), move || {
+        flows(&request.flows, size)
+    });
     let mut patterns = Vec::new();
     for flow in read.await?? {
-        let importing = computing(move || Importing::of_flow(&flow)).await?;
-        let imported = repaired(&app, &caller, importing, NODE_RED).await?;
+        let importing = computing(owner, move || Importing::of_flow(&flow)).await?;
+        let imported = repaired(app, caller, importing, NODE_RED).await?;
         patterns.push(match is_dry {
             true => N8nPattern::proposed(imported),
-            false => made_of(&app, editor, imported, NODE_RED).await?,
+            false => made_of(app, editor, imported, NODE_RED).await?,
         });
     }
     let status = if is_dry {
@@ -103,11 +126,12 @@ async fn import_node_red(
     } else {
         StatusCode::CREATED
     };
-    Ok((status, Answer(NodeRedAnswer { patterns })))
+    Ok((status, Answer(NodeRedAnswer { patterns })).into_response())
 }
 
-/// The flows of a request. Numbers may be longer than they were written, so that their bytes may be twice as many.
-fn flows(given: &RawValue, bytes: usize) -> Result<Vec<Flow>, ApiError> {
+/// The flows of a request. Numbers may be longer than they were written, and what links call is there once more, so that there may
+/// be twice as much.
+fn flows(given: &RawValue, size: Size) -> Result<Vec<Flow>, ApiError> {
     let value: Value =
         serde_json::from_str(given.get()).map_err(|_| ApiError::field("flows", "is nested too deeply"))?;
     let Some(nodes) = value.as_array() else {
@@ -119,7 +143,11 @@ fn flows(given: &RawValue, bytes: usize) -> Result<Vec<Flow>, ApiError> {
             format!("can have at most {NODES_MAX} nodes"),
         ));
     }
-    let found = find_within(&value, "Flow", bytes.saturating_mul(2));
+    let max = Size {
+        bytes: size.bytes.saturating_mul(2),
+        values: size.values.saturating_mul(2),
+    };
+    let found = find_within(&value, "Flow", max);
     let found = found.map_err(|refused| ApiError::field("flows", refused.0))?;
     if found.is_empty() {
         return Err(ApiError::field("flows", "has no flow: its nodes have `wires`"));

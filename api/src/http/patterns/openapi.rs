@@ -7,12 +7,17 @@ use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
 use axum::Json as Answer;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use heddle_execution::blocking::computing;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::DiagnosticSeverity;
 use heddle_import::Refused;
-use heddle_import::openapi::{Api, ApiReport, IMPORTED_MAX, Selection, around, parse, read};
+use heddle_import::openapi::{
+    Api, ApiReport, IMPORTED_MAX, Selection, VALUES_MAX, around, few_values, is_json, parse, read,
+    values_at_most,
+};
 use heddle_model::Code;
+use heddle_runtime::is_small;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -22,8 +27,10 @@ use utoipa_axum::routes;
 
 /// Each round refuses what was found; a hundred findings are told at a time.
 const ROUNDS_MAX: usize = 20;
-/// Bytes for each byte of a document's text: its values, what aliases repeat, and the definitions.
-const TEXT_FACTOR: usize = 3 * IMPORT_FACTOR;
+/// Memory for each byte of YAML, besides its values: what aliases repeat, and the definitions.
+const YAML_FACTOR: usize = 3 * IMPORT_FACTOR;
+/// Memory for each value of a document.
+const VALUE_BYTES: usize = 112;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(import_openapi))
@@ -158,7 +165,7 @@ struct OpenApiItem {
     security(("bearer" = [])),
     responses(
         (status = 200, description = "The definitions", body = OpenApiAnswer),
-        (status = 400, description = "VALIDATION: it is no document that can be imported, or lacks what is wanted", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the document cannot be imported, or lacks what is wanted", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: viewers can't create patterns", body = ErrorBody),
     )
@@ -167,9 +174,9 @@ async fn import_openapi(
     State(app): State<App>,
     caller: Caller,
     CodeJson(request): CodeJson<OpenApiRequest>,
-) -> Result<Answer<OpenApiAnswer>, ApiError> {
+) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
-    let size = match (&request.document, &request.text) {
+    let (bytes, factor) = match (&request.document, &request.text) {
         (Some(document), None) => {
             within(&app, "document", document)?;
             (document.get().len(), IMPORT_FACTOR)
@@ -180,26 +187,57 @@ async fn import_openapi(
                 let message = format!("text is larger than {bytes_max} bytes.");
                 return Err(Code::PayloadTooLarge.with(message).into());
             }
-            (text.len(), TEXT_FACTOR)
+            let factor = if is_json(text) { IMPORT_FACTOR } else { YAML_FACTOR };
+            (text.len(), factor)
         }
         (Some(_), Some(_)) => return Err(ApiError::field("text", "can't be given together with document")),
         (None, None) => return Err(ApiError::field("document", "must be given, or text")),
     };
+    let owner = Some(editor.user());
+    let count = move || {
+        let values = values_at_most(written(&request)).min(VALUES_MAX);
+        (request, values)
+    };
+    let (request, values) = match is_small(bytes) {
+        true => count(),
+        false => computing(owner, count).await?,
+    };
+    let memory = bytes
+        .saturating_mul(factor)
+        .saturating_add(values.saturating_mul(VALUE_BYTES));
+    let answer = Box::pin(answer(&app, &caller, (bytes, factor), request));
+    app.budget.hold(owner, (bytes, memory), answer).await?
+}
+
+/// The document as it is written.
+fn written(request: &OpenApiRequest) -> &str {
+    let text = request.text.as_deref().unwrap_or_default();
+    request.document.as_deref().map_or(text, RawValue::get)
+}
+
+async fn answer(
+    app: &App,
+    caller: &Caller,
+    size: (usize, usize),
+    request: OpenApiRequest,
+) -> Result<Response, ApiError> {
     let read = app
         .budget
-        .read(Some(editor.user()), size, move || api_of(request));
-    let api = checked(&app, &caller, read.await??).await?;
-    Ok(Answer(OpenApiAnswer {
+        .read(Some(caller.scope.user()), size, move || api_of(request));
+    let api = checked(app, caller, read.await??).await?;
+    let answer = OpenApiAnswer {
         title: api.title,
         node_definitions: api.node_definitions,
         report: api.report,
-    }))
+    };
+    Ok(Answer(answer).into_response())
 }
 
 /// The definitions of a request.
 fn api_of(request: OpenApiRequest) -> Result<Api, ApiError> {
     let (field, document) = match (&request.document, &request.text) {
         (Some(document), _) => {
+            few_values(document.get()).map_err(|refused| refusal("document", &refused))?;
             let document: Value = serde_json::from_str(document.get())
                 .map_err(|_| ApiError::field("document", "is nested too deeply"))?;
             ("document", document)
@@ -244,7 +282,8 @@ async fn checked(app: &App, caller: &Caller, mut api: Api) -> Result<Api, ApiErr
         let errors = errors.filter(|found| found.severity == DiagnosticSeverity::Error);
         let found = errors.filter_map(|found| Some((found.definition?, found.message)));
         let found: Vec<(String, String)> = found.collect();
-        let (again, next) = computing(move || (api.refuse(found), api)).await?;
+        let refuse = move || (api.refuse(found), api);
+        let (again, next) = computing(Some(caller.scope.user()), refuse).await?;
         api = next;
         if !again {
             break;

@@ -1,5 +1,6 @@
 //! Which webhook a request is for, and whether it takes the request, as far as its head says. Answers and logs nothing.
 
+use super::encoding;
 use super::path;
 use super::whole::read;
 use crate::app::App;
@@ -7,8 +8,9 @@ use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
 use crate::http::extract::media_type;
 use axum::body::{Body, Bytes};
-use axum::http::Method;
+use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
 use heddle_catalogue::Start;
 use heddle_execution::ActiveDeployment;
 use heddle_model::clock::Timestamp;
@@ -70,11 +72,7 @@ impl Admitted {
 
     /// Reads a body as far as the webhook takes it; what is too large hears of the setting that says so.
     pub async fn read(&self, app: &App, body: Body) -> Result<Bytes, ApiError> {
-        let of_server = app.config.webhook_body_bytes_max;
-        let (bytes_max, setting) = match self.webhook().body_bytes_max {
-            Some(of_node) if of_node < of_server => (of_node, "`maxBytes` of the trigger"),
-            _ => (of_server, "`webhook_max_body` of the server"),
-        };
+        let (bytes_max, setting) = self.bytes_max(app);
         read(body, bytes_max).await.map_err(|error| match error.code() {
             Code::PayloadTooLarge => {
                 let message =
@@ -83,6 +81,20 @@ impl Admitted {
             }
             _ => error,
         })
+    }
+
+    /// A body that was read, as it was before its sender has compressed it.
+    pub async fn unpacked(&self, app: &App, headers: &HeaderMap, body: Bytes) -> Result<Bytes, ApiError> {
+        encoding::unpacked(headers, body, self.bytes_max(app).0).await
+    }
+
+    /// As many bytes as a body in memory may have, and what says so.
+    pub fn bytes_max(&self, app: &App) -> (usize, &'static str) {
+        let of_server = app.config.webhook_body_bytes_max;
+        match self.webhook().body_bytes_max {
+            Some(of_node) if of_node < of_server => (of_node, "`maxBytes` of the trigger"),
+            _ => (of_server, "`webhook_max_body` of the server"),
+        }
     }
 
     fn is_active(&self) -> bool {
@@ -200,14 +212,16 @@ pub fn limit(app: &App, admitted: &Admitted, at: Timestamp) -> Result<(), ApiErr
     Ok(())
 }
 
-/// How the body is read; `None` if there is none, as GET and DELETE have it.
+/// How the body is read; `None` if there is none, as GET and DELETE have it. Many clients send the type of their other requests with those
+/// as well.
 fn body_kind(accepted: Accepted, parts: &Parts) -> Result<Option<BodyKind>, ApiError> {
     let media_type = media_type(&parts.headers);
-    let is_bodiless = matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE);
-    if is_bodiless && media_type.is_empty() {
+    let may_have_none = matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE);
+    if may_have_none && (media_type.is_empty() || has_none(&parts.headers)) {
         return Ok(None);
     }
     if let Some(kind) = accepted.kind_of(media_type) {
+        encoding::of(&parts.headers)?;
         return Ok(Some(kind));
     }
     if accepted == Accepted::JSON_ONLY {
@@ -219,4 +233,9 @@ fn body_kind(accepted: Accepted, parts: &Parts) -> Result<Option<BodyKind>, ApiE
         names.join(", ")
     );
     Err(Code::UnsupportedMediaType.with(message).into())
+}
+
+/// Whether a request has no body, or an empty one, as its head says (RFC 9112, section 6.3).
+fn has_none(headers: &HeaderMap) -> bool {
+    !headers.contains_key(TRANSFER_ENCODING) && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0")
 }

@@ -125,6 +125,7 @@ async fn received(
     limit(app, admitted, arrival.at)?;
     let content = admitted.read(app, body).await?;
     arrival.note_bytes(content.len() as u64);
+    let content = admitted.unpacked(app, &parts.headers, content).await?;
     let body = content::value(kind, &parts.headers, &content).await?;
     serde_json::from_str(body.get())
         .map_err(|_| ApiError::field("", "the body must be an object with a `message`".to_owned()))

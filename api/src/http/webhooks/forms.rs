@@ -168,7 +168,8 @@ async fn received(
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
     let content = admitted.read(app, body).await?;
-    let body = content::value(kind, &parts.headers, &content).await?;
+    let plain = admitted.unpacked(app, &parts.headers, content.clone()).await?;
+    let body = content::value(kind, &parts.headers, &plain).await?;
     let uploaded = Uploaded {
         run: None,
         body: body.into_owned(),

@@ -5,6 +5,7 @@ use super::admission::{Admitted, find, fit, limit};
 use super::answer::{challenge_of_slack, duplicate, not_allowed, proven};
 use super::arrival::Arrival;
 use super::content::{self, content_type};
+use super::encoding;
 use super::path;
 use super::sender;
 use super::steps;
@@ -24,7 +25,7 @@ use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId};
 use heddle_model::shown::{is_credential, shown};
-use heddle_model::signature::{self, Authentication};
+use heddle_model::signature::{Authentication, event_id};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
 use heddle_model::webhook::WhenPaused;
 use heddle_service::webhooks::body;
@@ -199,8 +200,11 @@ pub async fn deliver(
         Ok(turn) => turn,
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::RateLimited, error.into()).await,
     };
+    let is_plain = matches!(encoding::of(&parts.headers), Ok(None));
     let event = match body.len() {
-        0..=whole::SMALL_BYTES_MAX => event_of(&app, (&admitted, arrival.at), &parts, &body).await,
+        0..=whole::SMALL_BYTES_MAX if is_plain => {
+            event_of(&app, (&admitted, arrival.at), &parts, &body).await
+        }
         _ => {
             let (app, at, body) = (app.clone(), arrival.at, body.clone());
             let (admitted, parts) = (admitted.clone(), parts.clone());
@@ -328,6 +332,12 @@ async fn event_of(
         sender::by_signature(app, admitted, parts, body)?;
     }
     limit(app, admitted, at)?;
+    let unpacked = match encoding::of(&parts.headers) {
+        Ok(Some(encoding)) => Some(encoding::decoded(encoding, body, admitted.bytes_max(app).0)?),
+        // Unknown ones were refused, unless there is no body.
+        Ok(None) | Err(_) => None,
+    };
+    let body = unpacked.as_ref().unwrap_or(body);
     let (value, raw_body) = match admitted.body {
         Some(kind) => {
             let raw = || body::raw(kind, content_type(&parts.headers), body);
@@ -372,7 +382,7 @@ pub(super) fn event_with(
     let received = Received {
         method: parts.method.as_str(),
         headers: &parts.headers,
-        proof: admitted.webhook().authentication.header(),
+        proof: &admitted.webhook().authentication,
         query: parts.uri.query(),
         body,
     };
@@ -476,7 +486,7 @@ pub(super) fn idempotency_key(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Option<String> {
-    if let Some(id) = signature::signed_id(authentication, headers, body) {
+    if let Some(id) = event_id::signed_id(authentication, headers, body) {
         return Some(id);
     }
     let given = |name: &&str| {

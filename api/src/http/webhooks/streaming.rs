@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream;
 use heddle_execution::{Begun, Ended, Piece, Pieces, Ticket};
 use heddle_model::ServiceError;
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
 use heddle_runtime::response_stream::StreamFormat;
@@ -110,7 +110,7 @@ impl Streaming {
                     }
                 };
             }
-            let until_late = self.patience.saturating_sub(self.spoke_at.elapsed());
+            let until_late = self.patience.saturating_sub(since(self.spoke_at));
             let beats = self.format == StreamFormat::Sse;
             let End::Awaited(end) = &mut self.end else {
                 continue;

@@ -4,11 +4,11 @@
 use super::admission::{Admitted, limit};
 use super::arrival::Arrival;
 use super::content::{content_type, unreadable};
+use super::encoding;
 use super::ingest::{self, Uploaded, refuse};
 use super::sender;
 use crate::app::App;
 use crate::http::error::ApiError;
-use crate::http::extract::unread;
 use crate::http::server::Flow;
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
@@ -89,7 +89,8 @@ pub(super) async fn stored(
     let content = body.into_data_stream().inspect_ok(move |piece: &Bytes| {
         count.fetch_add(piece.len() as u64, Ordering::Relaxed);
     });
-    let read = uploads::read(kind, content_type(&parts.headers), content.boxed(), &place).await;
+    let content = encoding::flowing(&parts.headers, content.boxed(), place.bytes_max)?;
+    let read = uploads::read(kind, content_type(&parts.headers), content, &place).await;
     let body = read.map_err(|error| refused(error, place.bytes_max))?;
     let bytes = counted.load(Ordering::Relaxed);
     Ok((Uploaded { run, body }, bytes))
@@ -108,7 +109,7 @@ fn refused(error: UploadError, bytes_max: u64) -> ApiError {
                 "The body is larger than {bytes_max} bytes, or its fields are too large."
             ))
             .into(),
-        UploadError::Broken(error) => unread(&*error),
+        UploadError::Broken(error) => encoding::broken(&*error),
         UploadError::Refused(error) => error.into(),
     }
 }

@@ -313,8 +313,8 @@ pub(super) static PARTS: &[Part] = &[
         keys!["t.schedule_id"],
         columns![
             schedule_id Kind::Within(Of::Schedule), source NAME, cursor MAYBE, seen Kind::Text(LONG, false),
-            polled_at Kind::MaybeInt, things Kind::Size, failures Kind::Size, error_code MAYBE, error MAYBE,
-            connected_since Kind::MaybeInt, last_new_at Kind::MaybeInt, version Kind::Size
+            pending Kind::Text(LONG, true), polled_at Kind::MaybeInt, things Kind::Size, failures Kind::Size,
+            error_code MAYBE, error MAYBE, connected_since Kind::MaybeInt, last_new_at Kind::MaybeInt, version Kind::Size
         ],
     ),
     // Not what services know: they go on to send to where they send.

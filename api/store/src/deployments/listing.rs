@@ -92,7 +92,6 @@ pub async fn list(
 /// The state of a deployment.
 #[derive(Clone, Debug, FromRow)]
 pub struct StateRow {
-    /// The deployment.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,

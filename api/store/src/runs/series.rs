@@ -27,7 +27,6 @@ pub struct Range {
 /// A deployment that ran in the time.
 #[derive(Clone, Debug, FromRow)]
 pub struct Ran {
-    /// The deployment.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
@@ -199,7 +198,6 @@ pub async fn failures(
 /// A run that has not ended.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub struct UnendedRow {
-    /// The run.
     pub id: RunId,
     pub deployment_id: DeploymentId,
     /// What it is doing, as far as the database knows.

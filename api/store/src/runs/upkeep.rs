@@ -319,7 +319,6 @@ pub struct Place {
     /// When the run was accepted that is there.
     #[sqlx(try_from = "i64")]
     accepted_at: Timestamp,
-    /// The run.
     id: RunId,
 }
 

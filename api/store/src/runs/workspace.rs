@@ -49,7 +49,6 @@ pub struct ListedRow {
 /// A deployment that has runs.
 #[derive(Clone, Debug, FromRow)]
 pub struct Source {
-    /// The deployment.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,

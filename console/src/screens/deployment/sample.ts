@@ -4,6 +4,7 @@ import { answer, api, type Schemas, unwrap } from '$/api/client';
 import { getVersion } from '$/api/editor';
 import { query } from '$/api/queries';
 import { listTests } from '$/api/tests';
+import { catalogue } from '../editor/catalogue';
 import { drawnBody, bodyOf, NOTHING_KNOWN, readBody, type SampleBody } from './snippet-body';
 import { readDocument } from '$/graph/read';
 
@@ -60,7 +61,7 @@ async function found(asked: Asked, signal: AbortSignal): Promise<SampleBody> {
   if (drawn) return drawn;
   const test = await ofTests(asked);
   if (test !== undefined) return { value: test, from: 'the body of a test’s event' };
-  return readBody(doc, asked.nodeId) ?? NOTHING_KNOWN;
+  return readBody(await catalogue(), doc, asked.nodeId) ?? NOTHING_KNOWN;
 }
 
 /** Asked for while it is wanted. Whatever can't be told, such as of a pattern that is gone, a greeting stands for. */

@@ -1,7 +1,9 @@
 /** What snippets send in the place of a greeting. Pure: `tests/unit/snippets.test.ts`. */
 
+import type { Catalogue } from '$/graph/catalogue';
 import { indexOf, type Doc } from '$/graph/model';
 import { eventRead } from '$/graph/reads';
+import type { Page } from './webhook';
 
 export interface SampleBody {
   /** Undefined: nothing is known, and the greeting is sent. */
@@ -36,11 +38,20 @@ export function drawnBody(doc: Doc, nodeId: string): SampleBody | undefined {
 }
 
 /** The fields that expressions read. */
-export function readBody(doc: Doc, nodeId: string): SampleBody | undefined {
-  const value = bodyOf(eventRead(doc, nodeId));
+export function readBody(catalogue: Catalogue, doc: Doc, nodeId: string): SampleBody | undefined {
+  const value = bodyOf(eventRead(catalogue, doc, nodeId));
   return value === undefined ? undefined : { value, from: 'a body with the fields that the pattern reads' };
 }
 
-/** What snippets for a webhook that takes these kinds of bodies are asked to send. */
-export const sentTo = (accept: readonly string[], body: SampleBody): SampleBody =>
-  accept.some((kind) => SAID_BY.includes(kind)) ? body : NOTHING_KNOWN;
+/**
+ * What snippets for a webhook that takes these kinds of bodies are asked to send. A message to a chat begins a conversation: that of
+ * the last event is somebody else's.
+ */
+export function sentTo(accept: readonly string[], body: SampleBody, page?: Page): SampleBody {
+  if (!accept.some((kind) => SAID_BY.includes(kind))) return NOTHING_KNOWN;
+  if (!page) return body;
+  const { value } = body;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return NOTHING_KNOWN;
+  if (page === 'form') return body;
+  return 'message' in value ? { value: { message: value.message }, from: body.from } : NOTHING_KNOWN;
+}

@@ -78,7 +78,7 @@ describe('the clipboard', () => {
   });
 
   test.each(['', 'hello', '{"nodes": 1}', '[]', '{"a": 1}', '{"nodes": [{"id": 1}], "edges": []}', '{'])(
-    'what is no part of a pattern is left alone: %s',
+    'what is not part of a pattern is left alone: %s',
     (text) => expect(readClip(text)).toBeUndefined(),
   );
 });

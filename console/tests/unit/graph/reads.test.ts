@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GraphNode } from '../../../src/graph/model';
 import { eventRead } from '../../../src/graph/reads';
-import { doc, graph } from './support';
+import { catalogue, doc, graph } from './support';
 
 /** A graph in the short form, with the parameters of its nodes. */
 function reading(nodes: string, edges: string, parameters: Record<string, object>): unknown {
@@ -10,7 +10,7 @@ function reading(nodes: string, edges: string, parameters: Record<string, object
     const given = parameters[node.id];
     return given ? { ...node, data: { ...node.data, parameters: { ...given } } } : node;
   });
-  return eventRead(doc({ ...drawn, nodes: filled }), 't');
+  return eventRead(catalogue, doc({ ...drawn, nodes: filled }), 't');
 }
 const one = (value: string) => reading('t:OnWebhook a:Transform', 't>a', { a: { value } });
 
@@ -49,6 +49,14 @@ describe('what a graph reads of an event', () => {
     expect(event).toEqual({
       body: { order: { total: 1, id: 'example', customer: { email: 'example' }, lines: ['example'] } },
     });
+  });
+
+  test('it follows it as far as the catalogue says that it is sent on', () => {
+    const through = (type: string) =>
+      reading(`t:OnWebhook n:${type} a:Transform`, 't>n n>a', { a: { value: '{{ $input.body.id }}' } });
+    for (const type of ['If', 'Switch', 'NoOp', 'Merge', 'Log', 'Wait', 'RespondToWebhook'])
+      expect(through(type), type).toEqual({ body: { id: 'example' } });
+    for (const type of ['SetFields', 'ForEach', 'NobodyKnows']) expect(through(type), type).toBeUndefined();
   });
 
   test('what is made of it is no part of it, and circles end', () => {

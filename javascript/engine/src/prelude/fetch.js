@@ -42,14 +42,14 @@
     get [Symbol.toStringTag]() { return "Headers"; }
   }
 
-  // A body as {text}, {bytes} or {file}, and the content type that goes with it.
+  // A body as {text}, {bytes}, {file} or {pieces}, and the content type that goes with it.
   const bodyOf = (body) => {
     if (body === null || body === undefined) return {};
     if (body instanceof global.URLSearchParams) {
       return { text: body.toString(), type: "application/x-www-form-urlencoded;charset=UTF-8" };
     }
     if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return { bytes: native.bytesOf(body).slice() };
-    return native.bodyOfFile(body) ?? { text: String(body), type: "text/plain;charset=UTF-8" };
+    return native.bodyOfFile(body) ?? native.bodyOfForm(body) ?? { text: String(body), type: "text/plain;charset=UTF-8" };
   };
 
   class Response {
@@ -57,6 +57,7 @@
     constructor(body = null, { status = 200, statusText = "", headers = {} } = {}) {
       this.#body = bodyOf(body);
       if (this.#body.file) throw new TypeError("A stored file can't be a response's body: read it first, with `await file.bytes()`");
+      if (this.#body.pieces) throw new TypeError("A form can't be a response's body");
       this.status = status;
       this.statusText = statusText;
       this.headers = new Headers(headers);
@@ -131,8 +132,8 @@
     const url = global.URL.parse(input);
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError(`fetch takes an http or https URL, not ${input}`);
     const headers = new Headers(init.headers ?? {});
-    const { text, bytes, file, type } = bodyOf(init.body);
-    if ((text !== undefined || bytes || file) && (method === "GET" || method === "HEAD")) {
+    const { text, bytes, file, pieces, type } = bodyOf(init.body);
+    if ((text !== undefined || bytes || file || pieces) && (method === "GET" || method === "HEAD")) {
       throw new TypeError(`A ${method} request can't have a body`);
     }
     if (type && !headers.has("content-type")) headers.set("content-type", type);
@@ -141,6 +142,7 @@
     if (text !== undefined) request.body = { text };
     if (bytes) request.body = { base64: bytes.toBase64() };
     if (file) request.body = { file };
+    if (pieces) request.body = { pieces };
     if (init.signal?.timeoutMs > 0) request.timeoutMs = init.signal.timeoutMs;
     return request;
   };

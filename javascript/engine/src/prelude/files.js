@@ -8,6 +8,8 @@
   const isStored = (value) => typeof value?.[MARK] === "string";
   // The bytes of what code has made.
   const contents = new WeakMap();
+  // Of parts of stored files: the file, and from where to where.
+  const ranges = new WeakMap();
 
   const joined = (parts) => {
     if (parts === null || typeof parts !== "object" || typeof parts[Symbol.iterator] !== "function") {
@@ -29,19 +31,19 @@
     }
     return bytes;
   };
-  const read = async (file) => {
+  const read = async (file, from = 0, to = Infinity) => {
     const about = { [MARK]: file[MARK], name: String(file.name ?? ""), type: String(file.type ?? "") };
     let bytes = new Uint8Array(0);
-    for (let offset = 0, size = 1; offset < size;) {
-      const request = { operation: "read", file: about, as: "base64", offset, limit: PART_BYTES };
+    for (let offset = from, end = Math.min(from + 1, to); offset < end;) {
+      const request = { operation: "read", file: about, as: "base64", offset, limit: Math.min(PART_BYTES, to - offset) };
       const answer = await native.request("file-piece", request);
       const part = Uint8Array.fromBase64(answer.base64);
-      if (offset === 0) {
-        size = answer.size;
-        bytes = new Uint8Array(size);
+      if (offset === from) {
+        end = Math.min(answer.size, to);
+        bytes = new Uint8Array(Math.max(end - from, 0));
       }
       if (part.length === 0) break;
-      bytes.set(part, offset);
+      bytes.set(part, offset - from);
       offset += part.length;
     }
     return bytes;
@@ -60,6 +62,7 @@
     async bytes() {
       const bytes = contents.get(this);
       if (bytes) return bytes.slice();
+      if (ranges.has(this)) return read(...ranges.get(this));
       if (isStored(this)) return read(this);
       throw new TypeError("This is not a file");
     }
@@ -68,8 +71,22 @@
     async json() { return JSON.parse(await this.text()); }
     slice(start, end, type = "") {
       const bytes = contents.get(this);
-      if (!bytes) throw new TypeError("A stored file has no parts: read it first, by `await file.bytes()`");
-      return new Blob([bytes.slice(start, end)], { type });
+      if (bytes) return new Blob([bytes.slice(start, end)], { type });
+      const [file, from, to] = ranges.get(this) ?? [this, 0, this.size];
+      if (!isStored(file) || !Number.isSafeInteger(to) || to < from) {
+        throw new TypeError("A file whose size is not known has no parts: read it first, by `await file.bytes()`");
+      }
+      const size = to - from;
+      const placeOf = (value, otherwise) => {
+        const at = value === undefined ? otherwise : Math.trunc(Number(value)) || 0;
+        return at < 0 ? Math.max(size + at, 0) : Math.min(at, size);
+      };
+      const first = placeOf(start, 0), last = Math.max(placeOf(end, size), first);
+      const part = new Blob([], { type });
+      contents.delete(part);
+      own(part, "size", last - first);
+      ranges.set(part, [file, from + first, from + last]);
+      return part;
     }
     get [Symbol.toStringTag]() { return "Blob"; }
   }
@@ -88,6 +105,7 @@
     if (!(value instanceof Blob)) return undefined;
     const type = value.type || undefined;
     if (isStored(value)) return { file: { [MARK]: value[MARK], name: value.name, type: value.type }, type: type ?? ANY_TYPE };
+    if (!contents.has(value)) throw new TypeError("A part of a stored file can't be sent: read it first, with `await part.bytes()`");
     return { bytes: contents.get(value), type };
   };
 

@@ -1,6 +1,6 @@
 // Intl (ECMA-402) as far as heddle's own texts for people go: dates in American and British English by the implementation of
-// compiled expressions (`times.rs`), in the languages of NUMERIC those without words, numbers in those of NUMBERS, lists, plurals and relative times in English,
-// and sorting by the root collation. A language or an option that is not here is an error, never another language.
+// compiled expressions (`times.rs`), dates, plurals and relative times in other languages by `languages.js`, numbers in those of NUMBERS, lists in
+// English, and sorting by the root collation. A language or an option that is not here is an error, never another language.
 (native, global) => {
   const { timeForPeople, zoneName, numberForPeople, collate } = native;
   const { defineProperty, defineProperties, freeze } = Object;
@@ -22,7 +22,8 @@
       throw new RangeError(`The extension \`-u-${extension}\` isn't available`);
     }
     if (!/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)) throw new RangeError(`Incorrect locale information provided: ${tag}`);
-    const found = known.find((one) => one.toLowerCase() === tag.toLowerCase());
+    const small = tag.toLowerCase();
+    const found = known.includes(tag) ? tag : known.find((one) => one.toLowerCase() === small);
     if (found !== undefined) return found;
     throw new RangeError(`The locale \`${tag}\` isn't available for ${what}: there are ${known.join(", ")}`);
   };
@@ -110,63 +111,21 @@
     return parts;
   };
 
-  // Other languages, of which there are numbers only: the date, what stands before the time, the time.
-  const NUMERIC = {
-    __proto__: null,
-    "de": ["d.M.y", ", ", "HH:mm:ss"],
-    "fr": ["dd/MM/y", " ", "HH:mm:ss"],
-    "es": ["d/M/y", ", ", "H:mm:ss"],
-    "it": ["dd/MM/y", ", ", "HH:mm:ss"],
-    "nl": ["d-M-y", ", ", "HH:mm:ss"],
-    "pt": ["dd/MM/y", ", ", "HH:mm:ss"],
-    "pl": ["d.MM.y", ", ", "HH:mm:ss"],
-    "sv": ["y-MM-dd", " ", "HH:mm:ss"],
-    "da": ["d.M.y", ", ", "HH.mm.ss"],
-    "en-CA": ["y-MM-dd"],
-  };
-  const COUNTRIES = ["de-DE", "fr-FR", "es-ES", "it-IT", "nl-NL", "pt-BR", "pl-PL", "sv-SE", "da-DK"];
-  for (const tag of COUNTRIES) NUMERIC[tag] = NUMERIC[tag.slice(0, 2)];
-  const DATE_LOCALES = freeze([...ENGLISH, ...Object.keys(NUMERIC)]);
-  const LETTER_PARTS = { __proto__: null, d: "day", M: "month", y: "year", H: "hour", m: "minute", s: "second" };
-  const numericParts = (locale, ms, options, wanted) => {
-    const [datePattern, between, timePattern] = NUMERIC[locale];
-    const refuse = (what) => {
-      throw new RangeError(`${what} isn't available for dates in \`${locale}\`: there are whole dates and times in numbers`);
-    };
-    for (const [name, value] of Object.entries(options)) {
-      const isNumeric = Object.values(LETTER_PARTS).includes(name) && (value === "numeric" || (value === "2-digit" && name !== "year"));
-      const isOther = name === "timeZone" || (name === "hour12" && !value) || (name === "hourCycle" && value === "h23");
-      if (!isNumeric && !isOther) refuse(`${name}: ${value}`);
-    }
-    const count = (names) => names.filter((name) => name in options).length;
-    const [dates, times] = [count(["year", "month", "day"]), count(["hour", "minute"])];
-    if (dates % 3 !== 0) refuse("A part of a date");
-    if (times === 1 || (times === 0 && "second" in options)) refuse("A part of a time");
-    if (options.day === "2-digit" && options.month === "numeric") refuse("A day of two digits with a month of one");
-    const none = dates + times === 0;
-    const hasDate = dates > 0 || wanted === 0 || (none && wanted !== 1);
-    const hasTime = times > 0 || wanted === 1 || (none && wanted === 2);
-    if (hasTime && timePattern === undefined) refuse("A time");
-    let pattern = (hasDate ? datePattern : "") + (hasDate && hasTime ? between : "");
-    if (hasTime) pattern += times > 0 && !("second" in options) ? timePattern.slice(0, -3) : timePattern;
-    const all = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
-    if ("timeZone" in options) all.timeZone = options.timeZone;
-    const values = {};
-    for (const { type, value } of partsOf(timeForPeople(ms, "en-GB", all, 2, true))) values[type] = value;
-    return pattern.match(/d+|M+|y|H+|m+|s+|[^a-zA-Z]+/g).map((piece) => {
-      const type = LETTER_PARTS[piece[0]];
-      if (type === undefined) return { type: "literal", value: piece };
-      // An hour has one digit if it is asked for before minutes of two.
-      const isShort = type === "hour" && options.hour === "numeric"
-        ? piece.length === 1 || (options.minute === "2-digit" && options.second !== "numeric")
-        : piece.length === 1 && type !== "year" && options[type] !== "2-digit";
-      return { type, value: isShort ? values[type].replace(/^0/, "") : values[type] };
-    });
-  };
-  const dateParts = (locale, ms, options, wanted) => locale in NUMERIC
-    ? numericParts(locale, ms, options, wanted) : partsOf(timeForPeople(ms, locale, options, wanted, true));
-  const dateText = (locale, ms, options, wanted) => locale in NUMERIC
-    ? numericParts(locale, ms, options, wanted).map(({ value }) => value).join("") : timeForPeople(ms, locale, options, wanted, false);
+  // In other languages than English.
+  const { languageDateParts, languageDateLocales } = native;
+  const COUNTRIES = ["de-DE", "fr-FR", "es-ES", "it-IT", "nl-NL", "pt-BR", "pl-PL", "sv-SE", "da-DK", "ru-RU", "ja-JP", "zh-CN"];
+  const DATE_LOCALES = freeze([...ENGLISH, ...languageDateLocales]);
+  const CLOCK = freeze({ weekday: "short", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit",
+    second: "2-digit", hourCycle: "h23" });
+  const partsElsewhere = (locale, ms, options, wanted) => languageDateParts(locale, options, wanted, () => {
+    const clock = "timeZone" in options ? { ...CLOCK, timeZone: options.timeZone } : CLOCK;
+    return Object.fromEntries(partsOf(timeForPeople(ms, "en-GB", clock, 2, true)).map(({ type, value }) => [type, value]));
+  });
+  const isElsewhere = (locale) => !ENGLISH.includes(locale);
+  const dateParts = (locale, ms, options, wanted) => isElsewhere(locale)
+    ? partsElsewhere(locale, ms, options, wanted) : partsOf(timeForPeople(ms, locale, options, wanted, true));
+  const dateText = (locale, ms, options, wanted) => isElsewhere(locale)
+    ? partsElsewhere(locale, ms, options, wanted).map(({ value }) => value).join("") : timeForPeople(ms, locale, options, wanted, false);
 
   class DateTimeFormat {
     #locale;
@@ -202,7 +161,8 @@
   }
 
   // Numbers: what groups thousands, what stands before decimals, how many digits the first group needs before there is one,
-  // what stands before the percent sign, and how the euro, the dollar and the pound are written; where the symbol stands.
+  // what stands before the percent sign, and how the euro, the dollar and the pound are written; where the symbol stands; what groups
+  // thousands of amounts, if it is something else.
   const N = "\u00a0", T = "\u202f";
   const NUMBERS = {
     __proto__: null,
@@ -218,6 +178,12 @@
     "pl": [N, ",", 2, "", { EUR: "€", USD: "USD", GBP: "GBP", PLN: "zł" }, "behind"],
     "sv": [N, ",", 1, N, { EUR: "€", USD: "US$", GBP: "GBP", SEK: "kr", DKK: "Dkr", NOK: "Nkr", ISK: "Ikr" }, "behind"],
     "da": [".", ",", 1, N, { EUR: "€", USD: "US$", GBP: "£", DKK: "kr." }, "behind"],
+    "de-AT": [N, ",", 1, N, { EUR: "€", USD: "$", GBP: "£" }, "apart", "."],
+    "de-CH": ["'", ".", 1, "", { EUR: "EUR", USD: "$", GBP: "£", CHF: "CHF" }, "close"],
+    "en-IN": [",", ".", 1, "", { EUR: "€", USD: "$", GBP: "£", JPY: "JP¥" }, "before"],
+    "ru": [N, ",", 1, N, { EUR: "€", USD: "$", GBP: "£", RUB: "₽" }, "behind"],
+    "ja": [",", ".", 1, "", { EUR: "€", USD: "$", GBP: "£", JPY: "￥" }, "before"],
+    "zh": [",", ".", 1, "", { EUR: "€", USD: "US$", GBP: "£", CNY: "¥" }, "before"],
   };
   for (const tag of COUNTRIES) NUMBERS[tag] = NUMBERS[tag.slice(0, 2)];
   const NUMBER_LOCALES = freeze(Object.keys(NUMBERS));
@@ -229,7 +195,8 @@
   const symbolOf = (locale, currency, display) => {
     if (display === "code") return currency;
     const own = NUMBERS[locale][4];
-    if (display === "narrowSymbol" && NARROW[currency] !== undefined) return NARROW[currency];
+    if (display === "narrowSymbol" && NARROW[currency] !== undefined && locale !== "de-CH") return NARROW[currency];
+    if (display === "narrowSymbol" && currency === "JPY" && locale.startsWith("en")) return "¥";
     if (own[currency] !== undefined) return own[currency];
     if (locale.startsWith("en") && display === "symbol") return SYMBOLS[currency] ?? currency;
     // Of these, other languages write some by symbols of their own.
@@ -279,14 +246,14 @@
       const notation = oneOf(options, "notation", ["standard", "compact"], "standard");
       const compactDisplay = oneOf(options, "compactDisplay", ["short", "long"], "short");
       const isCompact = notation === "compact";
-      if (isCompact && !this.#locale.startsWith("en")) throw new RangeError("Compact numbers are available in English only");
+      if (isCompact && !ENGLISH.includes(this.#locale)) throw new RangeError("Compact numbers are available in English only");
       let currency = options.currency;
       if (currency !== undefined && !/^[A-Za-z]{3}$/.test(String(currency))) throw new RangeError(`Invalid currency code : ${currency}`);
       if (style === "currency" && currency === undefined) throw new TypeError("Currency code is required with currency style.");
       currency = style === "currency" ? String(currency).toUpperCase() : undefined;
       const currencyDisplay = oneOf(options, "currencyDisplay", ["symbol", "narrowSymbol", "code"], "symbol");
       const currencySign = oneOf(options, "currencySign", ["standard", "accounting"], "standard");
-      if (currencySign === "accounting" && !this.#locale.startsWith("en")) {
+      if (currencySign === "accounting" && !ENGLISH.includes(this.#locale)) {
         throw new RangeError("The currencySign accounting is available in English only");
       }
       const places = currency ? CURRENCY_DIGITS[currency] ?? 2 : 0;
@@ -348,7 +315,10 @@
       let number = Number(value);
       const isNegative = number < 0 || Object.is(number, -0);
       number = Math.abs(number);
-      const [group, decimal, firstGroup, beforePercent, , place] = NUMBERS[this.#locale];
+      const [usualGroup, decimal, firstGroup, beforePercent, , place, amountGroup = usualGroup] = NUMBERS[this.#locale];
+      const group = o.currency ? amountGroup : usualGroup;
+      // Thousands, and in India hundreds of them from there on.
+      const step = this.#locale === "en-IN" ? 2 : 3;
       if (o.style === "percent") number = hundredfold(number);
       const inner = [];
       let isZero = false, scale;
@@ -373,9 +343,10 @@
         whole = whole.padStart(o.integers, "0");
         const enough = o.grouping === "always" ? 1 : o.grouping === "min2" ? 2 : firstGroup;
         if (o.grouping !== "never" && whole.length >= 3 + enough) {
-          const first = whole.length % 3 || 3;
+          const first = (whole.length - 3) % step || step;
           inner.push(["integer", whole.slice(0, first)]);
-          for (let at = first; at < whole.length; at += 3) inner.push(["group", group], ["integer", whole.slice(at, at + 3)]);
+          for (let at = first; at < whole.length - 3; at += step) inner.push(["group", group], ["integer", whole.slice(at, at + step)]);
+          inner.push(["group", group], ["integer", whole.slice(-3)]);
         } else inner.push(["integer", whole]);
         if (fraction !== "") inner.push(["decimal", decimal], ["fraction", fraction]);
       }
@@ -398,6 +369,7 @@
       if (!o.currency) return [...shownSign, ...inner];
       const symbol = ["currency", o.symbol];
       if (place === "behind") return [...shownSign, ...inner, ["literal", N], symbol];
+      if (place === "close") return [symbol, ...(shownSign.length > 0 ? shownSign : [["literal", N]]), ...inner];
       if (place === "apart") {
         // Dutch has the sign behind the symbol.
         const isDutch = this.#locale.startsWith("nl");
@@ -417,32 +389,30 @@
     });
   }
 
-  // Plurals, in English.
+  // Plurals.
+  const { pluralOf, pluralCategories, pluralLocales } = native;
+  const pluralOfNumber = (locale, isOrdinal, number, least) => {
+    if (!Number.isFinite(number)) return "other";
+    const [whole, fraction] = digitsOf(numberForPeople(Math.abs(number), least, Math.max(least, 3), false));
+    return pluralOf(locale, isOrdinal, whole, fraction);
+  };
   class PluralRules {
     #locale;
     #type;
     #digits;
     constructor(locales, given) {
       const options = objectOf(given);
-      this.#locale = localeOf(locales, ENGLISH, "plurals");
+      this.#locale = localeOf(locales, pluralLocales, "plurals");
       this.#type = oneOf(options, "type", ["cardinal", "ordinal"], "cardinal");
       this.#digits = within(options, "minimumFractionDigits", 0, 20, 0);
       for (const name of ["maximumFractionDigits", "minimumSignificantDigits", "maximumSignificantDigits"]) {
         if (options[name] !== undefined) throw new RangeError(`The option ${name} isn't available for plurals`);
       }
     }
-    select(value) {
-      const number = Math.abs(Number(value));
-      if (this.#type === "cardinal") return number === 1 && this.#digits === 0 ? "one" : "other";
-      const [tens, ones] = [number % 100, number % 10];
-      if (ones === 1 && tens !== 11) return "one";
-      if (ones === 2 && tens !== 12) return "two";
-      return ones === 3 && tens !== 13 ? "few" : "other";
-    }
+    select(value) { return pluralOfNumber(this.#locale, this.#type === "ordinal", Number(value), this.#digits); }
     resolvedOptions() {
-      const pluralCategories = this.#type === "cardinal" ? ["one", "other"] : ["few", "one", "two", "other"];
       return { locale: this.#locale, type: this.#type, minimumIntegerDigits: 1, minimumFractionDigits: this.#digits,
-        maximumFractionDigits: Math.max(this.#digits, 3), pluralCategories };
+        maximumFractionDigits: Math.max(this.#digits, 3), pluralCategories: pluralCategories(this.#locale, this.#type === "ordinal") };
     }
   }
 
@@ -477,39 +447,27 @@
     resolvedOptions() { return { locale: this.#locale, type: this.#type, style: this.#style }; }
   }
 
-  // Times from now, in English.
-  const SHORT = { __proto__: null, year: "yr.", quarter: "qtr", month: "mo.", week: "wk.", hour: "hr.", minute: "min.", second: "sec." };
-  const UNITS = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"];
+  // Times from now.
+  const { relativeText, relativeUnits, relativeLocales } = native;
   class RelativeTimeFormat {
     #locale;
     #numeric;
     #style;
+    #numbers;
     constructor(locales, given) {
       const options = objectOf(given);
-      this.#locale = localeOf(locales, ["en", "en-US"], "relative times");
+      this.#locale = localeOf(locales, relativeLocales, "relative times");
       this.#numeric = oneOf(options, "numeric", ["always", "auto"], "always");
-      this.#style = oneOf(options, "style", ["long", "short"], "long");
+      this.#style = oneOf(options, "style", ["long", "short", "narrow"], "long");
     }
     format(value, unit) {
       const number = Number(value);
       if (!Number.isFinite(number)) throw new RangeError("The number of a relative time must be finite");
       const name = String(unit).replace(/s$/, "");
-      if (!UNITS.includes(name)) throw new RangeError(`Invalid unit argument for format() '${String(unit)}'`);
-      const isShort = this.#style === "short";
-      if (this.#numeric === "auto") {
-        const known = name === "day" ? { "-1": "yesterday", 0: "today", 1: "tomorrow" }[number]
-          : name === "second" ? (number === 0 ? "now" : undefined)
-            : name === "hour" || name === "minute" ? (number === 0 ? `this ${name}` : undefined)
-              : [-1, 0, 1].includes(number)
-                ? `${["last", "this", "next"][number + 1]} ${isShort ? SHORT[name] + (name === "quarter" ? "." : "") : name}` : undefined;
-        if (known !== undefined) return known;
-      }
-      const amount = Math.abs(number), isOne = amount === 1;
-      const written = numberForPeople(amount, 0, 3, true);
-      const word = isShort && SHORT[name] !== undefined
-        ? (name === "quarter" ? `qtr${isOne ? "" : "s"}.` : SHORT[name])
-        : name + (isOne ? "" : "s");
-      return number < 0 || Object.is(number, -0) ? `${written} ${word} ago` : `in ${written} ${word}`;
+      if (!relativeUnits.includes(name)) throw new RangeError(`Invalid unit argument for format() '${String(unit)}'`);
+      const category = pluralOfNumber(this.#locale, false, number, 0);
+      const text = relativeText(this.#locale, this.#style, this.#numeric === "auto", number, name, category);
+      return text.replace("#", () => (this.#numbers ??= new NumberFormat(this.#locale)).format(Math.abs(number)));
     }
     resolvedOptions() { return { locale: this.#locale, style: this.#style, numeric: this.#numeric, numberingSystem: "latn" }; }
   }
@@ -605,9 +563,9 @@
   complete(callable(DateTimeFormat), DATE_LOCALES);
   complete(callable(NumberFormat), NUMBER_LOCALES);
   complete(callable(Collator), COLLATIONS);
-  complete(PluralRules, ENGLISH);
+  complete(PluralRules, pluralLocales);
   complete(ListFormat, ENGLISH);
-  complete(RelativeTimeFormat, ["en", "en-US"]);
+  complete(RelativeTimeFormat, relativeLocales);
   hidden(Intl, "getCanonicalLocales", function getCanonicalLocales(locales) {
     return locales === undefined ? [] : (Array.isArray(locales) ? locales : [locales]).map(String);
   });

@@ -1,5 +1,6 @@
 //! ConvertFile.
 
+use super::encoding::FILE_ENCODING;
 use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
@@ -13,7 +14,7 @@ pub const TYPE: NodeType = NodeType {
         larger than the run's memory can be converted, filtered and mapped: in memory are one piece of 1 MiB, what becomes of \
         it, one record (up to 4 MiB), and a list that is given or made. A run reads and writes up to 1,000 pieces of 1 MiB. \
         Of a workbook, the texts that its sheets share are in memory as well. Cells of CSV are read as text, those of a workbook as Xlsx \
-        reads them; the columns of what is written are those of the first record, unless `columns` names them. What is no record fails the node with `PARSE`, and says where.",
+        reads them; the columns of what is written are those of the first record, unless `columns` names them. Anything that is not a record fails the node with `PARSE`, and the error says where.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",
         ValueType::Any,
@@ -79,6 +80,7 @@ pub const TYPE: NodeType = NodeType {
             "The columns of CSV or of a workbook that is written, in order.",
         )
         .advanced(),
+        FILE_ENCODING,
         Parameter::optional(
             "sheet",
             Schema::Any,

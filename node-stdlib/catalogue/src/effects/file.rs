@@ -1,5 +1,6 @@
 //! File.
 
+use super::encoding::FILE_ENCODING;
 use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
@@ -8,7 +9,7 @@ use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Sc
 pub const TYPE: NodeType = NodeType {
     description: "Reads what a file holds, or makes a file. A file is a value that refers to its bytes, `{\"$file\", name, \
         type, size, sha256}`, as webhooks, HttpRequest and this node give it; its bytes take no memory of the run. Reading \
-        takes memory: up to 4 MiB at once, more in parts by `offset` and `limit`; what is too large fails the node with \
+        takes memory: up to 8 MiB at once, more in parts by `offset` and `limit`; what is too large fails the node with \
         `FILE_LIMIT`. A file that this run may not read fails it with `FILE_NOT_FOUND`.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",
@@ -26,7 +27,7 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "format",
             Schema::Enum(&["text", "json", "base64", "lines", "jsonLines"]),
-            "How the content is read or written: UTF-8 text, a value as JSON, or bytes in base64. `lines` and `jsonLines` are \
+            "How the content is read or written: text, a value as JSON, or bytes in base64. What is written is UTF-8. `lines` and `jsonLines` are \
              for reading: the whole lines from `offset` on, as texts or each parsed as JSON, `{items, next}`; `next` is where \
              the next line begins, null at the end. So a Loop goes through a large file.",
         )
@@ -42,6 +43,7 @@ pub const TYPE: NodeType = NodeType {
             "`make`: the media type. Default: that of the format.",
         )
         .advanced(),
+        FILE_ENCODING,
         Parameter::optional(
             "offset",
             Schema::Integer { min: 0, max: 1 << 50 },

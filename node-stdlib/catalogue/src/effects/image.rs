@@ -13,8 +13,8 @@ pub const TYPE: NodeType = NodeType {
         name and type say, and nothing is read of the pixels. `orientation`, from 1 to 8, is how a JPEG is to be turned, if its Exif says so: \
         with 5 to 8 it is shown with width and height swapped. `convert` makes a picture of it in another size, another format or both: PNG, \
         JPEG or lossless WebP, turned as it is to be shown, and without what else the file says (Exif, place, colour profile). Of what \
-        moves, it takes the first frame. The pixels are in the run's memory, 3 or 4 bytes each, up to 100 million of them. What is no \
-        picture, or a damaged one, fails the node with `PARSE`, and one that is too large with `FILE_LIMIT`.",
+        moves, it takes the first frame. The pixels are in the run's memory, 3 or 4 bytes each, up to 100 million of them. A file \
+        that is not a picture, or is damaged, fails the node with `PARSE`, and a picture that is too large with `FILE_LIMIT`.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",
         ValueType::Object,

@@ -40,7 +40,8 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional(
             "gatherMs",
             Schema::Integer { min: 0, max: 60_000 },
-            "How long to collect more once the first entry is there. Longer is fewer effects, of which a run has 1,000.",
+            "How long to collect more once the first entry is there. Longer is fewer effects, of which a run has 1,000 unless \
+                `maxEffects` says otherwise.",
         )
         .content(Content::Duration(TimeUnit::Milliseconds))
         .advanced()

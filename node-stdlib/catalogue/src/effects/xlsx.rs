@@ -8,7 +8,7 @@ use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Sc
 pub const TYPE: NodeType = NodeType {
     description: "Reads the rows of a sheet in an Excel workbook (.xlsx, .xlsm), or writes rows to a workbook of one or several sheets. \
         When it reads, numbers with the format of a date or time are ISO 8601 texts, formulas have the value that was last computed, \
-        and empty rows are left out. All rows are in the run's memory; ConvertFile passes them on one after the other. What is no workbook fails the \
+        and empty rows are left out. All rows are in the run's memory; ConvertFile passes them on one after the other. A file that is not a workbook fails the \
         node with `PARSE`. When it writes, texts are never formulas, and the workbook is written piece by piece. What Excel has no room \
         for fails the node with `FILE_LIMIT`: more than 1,048,576 rows or 16,384 columns in a sheet, or 32,767 characters in a cell.",
     outputs: Outputs::Fixed(&[Port::new(

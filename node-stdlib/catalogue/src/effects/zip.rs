@@ -7,9 +7,9 @@ use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Sc
 /// Zip.
 pub const TYPE: NodeType = NodeType {
     description: "Unpacks a ZIP archive to files, lists what is in it, or makes an archive of files. Archives and files are read and \
-        written piece by piece, and may be larger than the run's memory. Each MiB that is read or written is one of a run's 1,000 \
-        effects, and so is each file that is unpacked. An archive that is damaged or encrypted, whose files overlap, have other sizes \
-        than it says, or names that lead out of it, fails the node with `PARSE`; one with more than `maxBytes` or 10,000 files with \
+        written piece by piece, and may be larger than the run's memory. Each MiB that is read or written is one of a run's \
+        effects, and so is each file that is unpacked: `maxEffects` in the pattern's settings allows more than 1,000. An archive that \
+        is damaged or encrypted, whose files overlap, have other sizes than it says, or names that lead out of it, fails the node with `PARSE`; one with more than `maxBytes` or 10,000 files with \
         `FILE_LIMIT`, before anything is unpacked.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",

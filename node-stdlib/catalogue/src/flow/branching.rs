@@ -5,7 +5,7 @@ use crate::content::Content;
 use crate::face::{Face, Group};
 use crate::icon::Icon;
 use crate::node_type::{
-    Category, Either, Example, IN, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType,
+    Category, Either, Emits, Example, IN, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType,
 };
 use crate::role::Role;
 use heddle_contract::parameters::OPERATORS;
@@ -13,6 +13,7 @@ use heddle_contract::parameters::OPERATORS;
 /// Chooses by a condition.
 pub const IF: NodeType = NodeType {
     role: Role::Choose { unless: None },
+    emits: Emits::Input,
     either: Some(Either {
         usual: "condition",
         other: "conditions",
@@ -95,6 +96,7 @@ pub const IF: NodeType = NodeType {
 };
 
 pub(super) const SWITCH: NodeType = NodeType {
+    emits: Emits::Input,
     role: Role::Choose { unless: Some("all") },
     description: "Sends its input through the port of the first case that matches, or of every matching \
         case with `all`; through `default` if none matches.",
@@ -269,4 +271,5 @@ pub const NO_OP: NodeType = node(
         output: r#"{"out": {"id": 7}}"#,
     }],
 )
+.emitting(Emits::Input)
 .taking_lists();

@@ -4,7 +4,7 @@ use super::node::{PASSED, node};
 use crate::content::Content;
 use crate::face::{Face, Group};
 use crate::icon::Icon;
-use crate::node_type::{Example, IN, NodeType, Parameter, Port, Schema, ValueType};
+use crate::node_type::{Emits, Example, IN, NodeType, Parameter, Port, Schema, ValueType};
 use crate::role::Role;
 
 /// What compiled code itself fails a node by.
@@ -94,7 +94,8 @@ pub(super) const RESPOND_TO_WEBHOOK: NodeType = node(
         output: r#"{"out": {"id": 7}}"#,
     }],
 )
-.role(Role::Respond);
+.role(Role::Respond)
+.emitting(Emits::Input);
 
 pub(super) const STREAM_RESPONSE: NodeType = NodeType {
     effects: &["stream"],

@@ -5,11 +5,12 @@ use crate::content::{Content, Language, TimeUnit};
 use crate::face::{Face, Group};
 use crate::form_fields::FIELDS;
 use crate::icon::Icon;
-use crate::node_type::{Example, IN, NodeType, Parameter, Port, Schema, ValueType};
+use crate::node_type::{Emits, Example, IN, NodeType, Parameter, Port, Schema, ValueType};
 use heddle_contract::parameters::WAIT_MS_MAX;
 
 pub(super) const WAIT: NodeType = NodeType {
     effects: &["wait"],
+    emits: Emits::Input,
     takes_lists: true,
     ..node(
         "Wait",

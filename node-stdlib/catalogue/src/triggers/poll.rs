@@ -40,10 +40,17 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::optional(
         "id",
         Schema::String,
-        "Dotted path in an element to what tells it from others, such as `id`. Default: all of it, so that an element \
-         that has changed is new.",
+        "Dotted path in an element to what tells it from others, such as `id` or `meta.id`. Default: all of it, so that an \
+         element that has changed is new.",
     )
     .content(Content::Path)
+    .literal(),
+    Parameter::optional(
+        "as",
+        Schema::Enum(&["items", "list"]),
+        "`items`: each new element starts a run. `list`: all that are new at one time start one run.",
+    )
+    .or("\"items\"")
     .literal(),
     Parameter::optional(
         "startFrom",
@@ -137,16 +144,25 @@ pub(super) const ON_POLL: NodeType = NodeType {
                 "every minute",
             ],
         ),
-        "Asks a service for a list at regular times, and starts one run for each new element in it.",
+        "Asks a service for a list at regular times, and starts one run for each new element in it, or one for all that are new.",
         &[event(
-            "The event: `{item, id, polledAt}`: the element, its id or null, and when it was found, an ISO time.",
+            "The event: `{item, id, polledAt}`: the element, its id or null, and when it was found, an ISO time. With `as` `list`: \
+             `{items, polledAt}`.",
         )],
         PARAMETERS,
-        &[Example {
-            title: "A new order",
-            parameters: r#"{"url": "https://api.example.com/orders", "items": "orders", "id": "id"}"#,
-            input: r#"{"item": {"id": "o-1", "total": 12.5}, "id": "o-1", "polledAt": "2026-03-30T07:00:00.412Z"}"#,
-            output: r#"{"out": {"item": {"id": "o-1", "total": 12.5}, "id": "o-1", "polledAt": "2026-03-30T07:00:00.412Z"}}"#,
-        }],
+        &[
+            Example {
+                title: "A new order",
+                parameters: r#"{"url": "https://api.example.com/orders", "items": "orders", "id": "id"}"#,
+                input: r#"{"item": {"id": "o-1", "total": 12.5}, "id": "o-1", "polledAt": "2026-03-30T07:00:00.412Z"}"#,
+                output: r#"{"out": {"item": {"id": "o-1", "total": 12.5}, "id": "o-1", "polledAt": "2026-03-30T07:00:00.412Z"}}"#,
+            },
+            Example {
+                title: "All new orders together",
+                parameters: r#"{"url": "https://api.example.com/orders", "items": "orders", "id": "id", "as": "list"}"#,
+                input: r#"{"items": [{"id": "o-1", "total": 12.5}, {"id": "o-2", "total": 4}], "polledAt": "2026-03-30T07:00:00.412Z"}"#,
+                output: r#"{"out": {"items": [{"id": "o-1", "total": 12.5}, {"id": "o-2", "total": 4}], "polledAt": "2026-03-30T07:00:00.412Z"}}"#,
+            },
+        ],
     )
 };

@@ -1,6 +1,7 @@
 //! The body of a request: JSON, a form, multipart, text or bytes.
 
-use super::super::file::{FILE, file_value, is_file};
+use super::super::file::{FILE, file_value};
+use super::super::file_value::is_file;
 use super::super::parameters::{choice, given, mismatch, text};
 use super::form;
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! An archive of files, each of which is read once, piece by piece.
 
-use super::super::file::{file_value, is_file};
+use super::super::file::file_value;
+use super::super::file_value::is_file;
 use super::super::parameters::{mismatch, text};
 use super::delivery::Delivery;
 use super::path::checked;

@@ -392,6 +392,7 @@ fn write_limits(to: &mut Frame, limits: &Limits) {
     to.size(limits.journal_bytes_max);
     to.u64(limits.ceilings.fuel);
     to.size(limits.ceilings.memory_bytes);
+    to.u32(limits.ceilings.effects);
     to.u64(u64::try_from(limits.ceilings.deadline.as_micros()).unwrap_or(u64::MAX));
 }
 
@@ -411,6 +412,7 @@ fn read_limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
         ceilings: Ceilings {
             fuel: reader.u64()?,
             memory_bytes: reader.size()?,
+            effects: reader.u32()?,
             deadline: Duration::from_micros(reader.u64()?),
         },
     })

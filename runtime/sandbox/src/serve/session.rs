@@ -1,7 +1,7 @@
 //! The conversation of an executor with the service: programs that it keeps, and runs that it executes.
 
 use super::remote::{Answer, Components, RemoteEffects, RemoteRequests};
-use crate::clock::monotonic;
+use crate::clock::{monotonic, since};
 use crate::code::Code;
 use crate::config::SandboxConfig;
 use crate::engine::Engines;
@@ -54,7 +54,7 @@ async fn go_on(jobs: &mut FuturesUnordered<Job>, link: &LinkSender) {
     poll_fn(|cx| {
         let began = monotonic();
         let _held = link.hold();
-        while began.elapsed() < HELD_MAX {
+        while since(began) < HELD_MAX {
             if !matches!(jobs.poll_next_unpin(cx), Poll::Ready(Some(_))) {
                 return Poll::Pending;
             }
@@ -186,7 +186,7 @@ impl Session {
         while let Some((frame, descriptors)) = receiver.take().map_err(io::Error::other)? {
             self.hear(frame, descriptors)?;
             // A run may have computed for a millisecond.
-            if sent.elapsed() >= HELD_MAX {
+            if since(sent) >= HELD_MAX {
                 held.send();
                 sent = monotonic();
             }

@@ -6,12 +6,14 @@
 //! without pagination, with the `items` and `pages` so far.
 
 use super::super::progress::EffectResult;
+use super::super::run::interrupted;
 use super::address::{check_granted, place, with_query};
 use super::answer::{Answer, Content};
 use super::exchange::Exchange;
 use super::failure::failed;
 use super::request::{Kind, Pagination};
 use super::sender::Sender;
+use crate::aside::aside_if_large;
 use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
@@ -27,12 +29,12 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
     let mut seen = HashSet::from([exchange.url.clone()]);
     let mut found = Found::default();
     loop {
-        let answer = sender.send(exchange.clone()).await?;
+        let mut answer = sender.send(exchange.clone()).await?;
         found.pages += 1;
         if !(200..300).contains(&answer.status) {
             return found.with(answer.into_value(sender.context)?);
         }
-        let body: Value = serde_json::from_slice(answer.body()).map_err(|error| {
+        let body = parsed(&mut answer, sender).await?.map_err(|error| {
             let message = format!(
                 "Page {} of {} is not valid JSON: {error}.",
                 found.pages,
@@ -82,6 +84,26 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         }
         exchange = exchange.moved(next, &sender.context.vault)?;
     }
+}
+
+/// A page's body. It may have megabytes, which others must not wait for.
+async fn parsed(
+    answer: &mut Answer,
+    sender: &Sender<'_>,
+) -> Result<Result<Value, serde_json::Error>, EffectError> {
+    let bytes = match &mut answer.content {
+        Content::Bytes(bytes) => std::mem::take(bytes),
+        Content::File(_) | Content::Live(_) => Vec::new(),
+    };
+    let owner = sender.context.connections.owner();
+    let done = aside_if_large(owner, bytes.len(), move || {
+        (serde_json::from_slice(&bytes), bytes)
+    });
+    let (body, bytes) = done.await.ok_or_else(interrupted)?;
+    if let Content::Bytes(content) = &mut answer.content {
+        *content = bytes;
+    }
+    Ok(body)
 }
 
 /// Status and headers, without the body, whose items are taken.

@@ -2,7 +2,7 @@
 //! is dropped, the server is told to cancel the statement.
 
 use crate::egress::names_as_here;
-use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::{EffectCode, EffectError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,7 +127,7 @@ impl<S: Session> Pools<S> {
     fn sweep(&self) -> bool {
         let mut pools = self.lock();
         for pool in pools.values_mut() {
-            pool.idle.retain(|(_, since)| since.elapsed() < IDLE_MAX);
+            pool.idle.retain(|(_, idle_since)| since(*idle_since) < IDLE_MAX);
         }
         let waits = pools.values().any(|pool| !pool.idle.is_empty());
         // Under the lock of the pools, so that what is put afterwards finds it.

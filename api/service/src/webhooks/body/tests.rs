@@ -59,15 +59,89 @@ async fn curl_sends_fields_and_files() {
 }
 
 #[tokio::test]
-async fn a_browser_sends_a_file_that_was_not_chosen_as_an_empty_one() {
+async fn an_input_in_which_no_file_was_chosen_is_null() {
     let body = "------WebKitFormBoundary7MA4YWxkTrZu0gW\r\n\
         Content-Disposition: form-data; name=\"photo\"; filename=\"\"\r\n\
         Content-Type: application/octet-stream\r\n\r\n\r\n\
         ------WebKitFormBoundary7MA4YWxkTrZu0gW--\r\n";
     let content_type = "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW";
-    let file = json!({"filename": "", "contentType": "application/octet-stream", "size": 0, "base64": ""});
     let read = value(BodyKind::Multipart, content_type, body.as_bytes()).await;
-    assert_eq!(read, Ok(json!({"photo": file})));
+    assert_eq!(read, Ok(json!({"photo": null})));
+    // An empty file has a name, and what has bytes is a file.
+    let file = |name: &str, content: &str| {
+        format!("Content-Disposition: form-data; name=\"f\"; filename=\"{name}\"\r\n\r\n{content}")
+    };
+    let read = multipart(&parts(&[&file("", ""), &file("a", ""), &file("", "x")])).await;
+    let empty = json!({"filename": "a", "contentType": null, "size": 0, "base64": ""});
+    let nameless = json!({"filename": "", "contentType": null, "size": 1, "base64": "eA=="});
+    assert_eq!(read, Ok(json!({"f": [null, empty, nameless]})));
+}
+
+#[tokio::test]
+async fn names_of_files_are_decoded_as_their_senders_encode_them() {
+    for (parameters, name, file_name) in [
+        (
+            "name=\"f\"; filename=\"a%22b%0D%0Ac 100%25.txt\"",
+            "f",
+            "a\"b\r\nc 100%25.txt",
+        ),
+        (
+            "name=\"f\"; filename*=UTF-8''gr%C3%BC%C3%9Fe.txt",
+            "f",
+            "grüße.txt",
+        ),
+        ("filename*=utf-8'de'%E2%82%AC.txt; name=f", "f", "€.txt"),
+        (
+            "name=\"f\"; filename=\"plain.txt\"; filename*=UTF-8''%E2%82%AC.txt",
+            "f",
+            "plain.txt",
+        ),
+        (
+            "name=\"say %22hi%22\"; filename=\"grüße.txt\"",
+            "say \"hi\"",
+            "grüße.txt",
+        ),
+    ] {
+        let part = format!("Content-Disposition: form-data; {parameters}\r\n\r\nx");
+        let read = multipart(&parts(&[&part])).await;
+        let file = json!({"filename": file_name, "contentType": null, "size": 1, "base64": "eA=="});
+        assert_eq!(read, Ok(json!({name: file})), "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn forms_are_read_in_the_character_set_that_is_named() {
+    let expected = Ok(json!({"naïve": "Grüße & co", "n": ["", "1=2"]}));
+    for (charset, body) in [
+        ("iso-8859-1", &b"na%EFve=Gr%FC%DFe+%26+co&n&&n=1=2"[..]),
+        ("Windows-1252", b"na\xefve=Gr\xfc\xdfe%20%26+co&n=&n=1%3D2"),
+        ("\"utf-8\"", b"na%C3%AFve=Gr%C3%BC%C3%9Fe+%26+co&n&n=1=2"),
+        // The standard knows no such parameter.
+        ("none-such", b"na%C3%AFve=Gr%C3%BC%C3%9Fe+%26+co&n&n=1=2"),
+    ] {
+        let content_type = format!("application/x-www-form-urlencoded; charset={charset}");
+        assert_eq!(
+            value(BodyKind::Form, &content_type, body).await,
+            expected,
+            "{charset}"
+        );
+    }
+    let many = "a=1&".repeat(1_001);
+    let refused = value(BodyKind::Form, "x; charset=latin1", many.as_bytes()).await;
+    assert_eq!(refused, Err("has more than 1000 fields".to_owned()));
+}
+
+#[tokio::test]
+async fn json_may_begin_with_a_byte_order_mark() {
+    assert_eq!(
+        value(BodyKind::Json, "", b"\xEF\xBB\xBF{\"a\": 1}").await,
+        Ok(json!({"a": 1}))
+    );
+    assert!(
+        value(BodyKind::Json, "", b"\xEF\xBB\xBF\xEF\xBB\xBF1")
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Bodies whose files are stored while they arrive: forms, and bodies that are a file themselves. What they take of memory does not
 //! depend on their size.
 
-use super::{Fields, Problem, text};
+use super::{Fields, Problem, head, text};
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::StreamExt;
@@ -96,19 +96,7 @@ async fn form<E>(
 where
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
-    let boundary = multer::parse_boundary(content_type).map_err(|_| {
-        let problem = "has no boundary: `Content-Type` must be `multipart/form-data; boundary=…`";
-        UploadError::Problem(problem.to_owned())
-    })?;
-    let limit = SizeLimit::new().whole_stream(place.bytes_max);
-    let constraints = Constraints::new().size_limit(limit);
-    let left = Arc::new(AtomicI64::new(HEAD_BYTES_MAX));
-    let paced = Paced {
-        body,
-        left: left.clone(),
-        has_given: false,
-    };
-    let mut parts = Multipart::with_constraints(paced, boundary, constraints);
+    let (mut parts, left) = parts_of(content_type, body, place)?;
     let mut fields = Fields::default();
     let mut text_bytes = 0;
     loop {
@@ -119,24 +107,30 @@ where
         let Some(mut part) = next else {
             return Ok(Value::Object(fields.values));
         };
-        let name = part
-            .name()
-            .ok_or_else(|| UploadError::Problem("has a part without a name".to_owned()))?;
-        let name = name.to_owned();
+        let name =
+            head::name(&part).ok_or_else(|| UploadError::Problem("has a part without a name".to_owned()))?;
         let part_type = part.content_type().map(ToString::to_string).unwrap_or_default();
-        let value = match part.file_name().map(str::to_owned) {
+        let value = match head::file_name(&part) {
             Some(file_name) if !place.takes(&name, &file_name) => {
                 while part.chunk().await.map_err(broken)?.is_some() {}
                 fields.counted().map_err(UploadError::Problem)?;
                 continue;
             }
             Some(file_name) => {
-                let about = (file_name.as_str(), part_type.as_str());
-                let mut writer = create(place, about).await?;
-                while let Some(piece) = part.chunk().await.map_err(broken)? {
-                    writer.write(piece).await?;
+                let mut piece = first_of(&mut part).await?;
+                match piece.is_none() && file_name.is_empty() {
+                    // An input for a file in which none was chosen.
+                    true => Value::Null,
+                    false => {
+                        let about = (file_name.as_str(), part_type.as_str());
+                        let mut writer = create(place, about).await?;
+                        while let Some(bytes) = piece {
+                            writer.write(bytes).await?;
+                            piece = part.chunk().await.map_err(broken)?;
+                        }
+                        json(&writer.finish().await?)?
+                    }
                 }
-                json(&writer.finish().await?)?
             }
             None => {
                 let mut bytes = Vec::new();
@@ -151,6 +145,94 @@ where
             }
         };
         fields.add(name, value).map_err(UploadError::Problem)?;
+    }
+}
+
+/// Reads a form that has one file, and stores that under this name, or else under its own. What else the form has is skipped.
+pub async fn only<E>(
+    content_type: &str,
+    body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+    place: &Place<'_>,
+    name: Option<&str>,
+) -> Result<FileValue, UploadError>
+where
+    E: Into<Box<dyn Error + Send + Sync>> + 'static,
+{
+    let (mut parts, left) = parts_of(content_type, body, place)?;
+    let mut fields = Fields::default();
+    let mut stored: Option<heddle_files::Writer> = None;
+    loop {
+        left.store(HEAD_BYTES_MAX, Ordering::Relaxed);
+        let next = parts.next_field().await.map_err(broken)?;
+        left.store(i64::MAX, Ordering::Relaxed);
+        let Some(mut part) = next else {
+            break;
+        };
+        fields.counted().map_err(UploadError::Problem)?;
+        let part_type = part.content_type().map(ToString::to_string).unwrap_or_default();
+        let file_name = head::file_name(&part);
+        let mut piece = first_of(&mut part).await?;
+        let Some(file_name) = file_name.filter(|name| piece.is_some() || !name.is_empty()) else {
+            while piece.is_some() {
+                piece = part.chunk().await.map_err(broken)?;
+            }
+            continue;
+        };
+        if stored.is_some() {
+            let problem = "has several files: send a request for each";
+            return Err(UploadError::Problem(problem.to_owned()));
+        }
+        let about = (name.unwrap_or(&file_name), part_type.as_str());
+        let mut writer = create(place, about).await?;
+        while let Some(bytes) = piece {
+            writer.write(bytes).await?;
+            piece = part.chunk().await.map_err(broken)?;
+        }
+        // Kept only once nothing can be wrong any more.
+        stored = Some(writer);
+    }
+    match stored {
+        Some(writer) => Ok(writer.finish().await?),
+        None => {
+            let problem =
+                "has no file: one part must have a `filename`, as `curl -F file=@report.pdf` sends it";
+            Err(UploadError::Problem(problem.to_owned()))
+        }
+    }
+}
+
+/// The parts of a form, and how many bytes its reader may still be given.
+fn parts_of<E>(
+    content_type: &str,
+    body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+    place: &Place<'_>,
+) -> Result<(Multipart<'static>, Arc<AtomicI64>), UploadError>
+where
+    E: Into<Box<dyn Error + Send + Sync>> + 'static,
+{
+    let boundary = multer::parse_boundary(content_type).map_err(|_| {
+        let problem = "has no boundary: `Content-Type` must be `multipart/form-data; boundary=…`";
+        UploadError::Problem(problem.to_owned())
+    })?;
+    let limit = SizeLimit::new().whole_stream(place.bytes_max);
+    let constraints = Constraints::new().size_limit(limit);
+    let left = Arc::new(AtomicI64::new(HEAD_BYTES_MAX));
+    let paced = Paced {
+        body,
+        left: left.clone(),
+        has_given: false,
+    };
+    let parts = Multipart::with_constraints(paced, boundary, constraints);
+    Ok((parts, left))
+}
+
+/// The first bytes of a part, if it holds any.
+async fn first_of(part: &mut multer::Field<'_>) -> Result<Option<Bytes>, UploadError> {
+    loop {
+        let piece = part.chunk().await.map_err(broken)?;
+        if piece.as_ref().is_none_or(|bytes| !bytes.is_empty()) {
+            return Ok(piece);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use heddle_execution::{Answer, Begun, Ended, Ticket};
 use heddle_model::chat::Chat;
-use heddle_model::clock::monotonic;
+use heddle_model::clock::{monotonic, since};
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
 use heddle_model::{ServiceError, entropy};
@@ -99,7 +99,7 @@ impl Turn {
             }
             Ok(Ok(Answer::Begun(begun, ticket))) => {
                 // Waiting for the beginning counts as well.
-                let rest = patience.saturating_sub(asked_at.elapsed());
+                let rest = patience.saturating_sub(since(asked_at));
                 match gathered(begun, (ticket, rest)).await {
                     Ok((text, Some(ended))) => self.ended(run, &ended, Some(text), admitted),
                     // It may have said everything, and wait for something else now.

@@ -10,7 +10,7 @@ use super::super::target::Target;
 use super::place::File;
 use crate::effects::connectors::{Connectors, LIMITS, Place};
 use heddle_processes::{Limits, Worker, WorkerError};
-use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -90,7 +90,7 @@ impl Connector {
         self.is_broken = true;
         let began = monotonic();
         let answer = self.worker.ask(&request, statement.timeout + GRACE).await;
-        self.busy += began.elapsed();
+        self.busy += since(began);
         let answer = answer.map_err(|error| ended(target, &error))?;
         let confused = |error: serde_json::Error| ended(target, &WorkerError::Malformed(error.to_string()));
         let answer = Answer::read(&answer, statement.bytes_max).map_err(confused)?;
