@@ -3,7 +3,7 @@
 use crate::held::held;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
-use heddle_runtime::aside;
+use heddle_runtime::{aside, is_small};
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use tokio::runtime::{Builder, Runtime};
@@ -36,6 +36,18 @@ pub async fn computing<T: Send + 'static>(
     };
     let done = aside(owner.map(|owner| owner.as_u128()), work).await;
     done.ok_or_else(|| Code::Internal.into())
+}
+
+/// The same of what takes time by so many bytes: few are no reason to go elsewhere.
+pub async fn computing_if_large<T: Send + 'static>(
+    owner: Option<UserId>,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ServiceError> {
+    match is_small(bytes) {
+        true => Ok(work()),
+        false => computing(owner, work).await,
+    }
 }
 
 /// The same for passwords, as many at a time as there are processors: no other computation keeps them waiting.

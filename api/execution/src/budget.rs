@@ -68,6 +68,13 @@ struct Waiting {
     granted: oneshot::Sender<Share>,
 }
 
+/// Memory that a text takes, roughly, by so much for each of its bytes and for each of its values.
+pub const fn memory((bytes, for_byte): (usize, usize), (values, for_value): (usize, usize)) -> usize {
+    bytes
+        .saturating_mul(for_byte)
+        .saturating_add(values.saturating_mul(for_value))
+}
+
 /// A share that is taken until it is dropped.
 #[derive(Debug)]
 pub struct Share {

@@ -9,11 +9,11 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use heddle_compiler::text::values_at_most;
-use heddle_execution::blocking::computing;
+use heddle_execution::blocking::computing_if_large;
+use heddle_execution::budget;
 use heddle_execution::compile::validation::{Evaluation, TextSpan};
 use heddle_execution::preview::{Preview, PreviewError, PreviewRequest};
 use heddle_model::access::Editor;
-use heddle_runtime::is_small;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -208,13 +208,8 @@ async fn preview(
     let owner = Some(editor.user());
     let bytes = body.bytes();
     let count = move || Ok::<_, ApiError>((body.values()?, body));
-    let (values, body) = match is_small(bytes) {
-        true => count()?,
-        false => computing(owner, count).await??,
-    };
-    let memory = bytes
-        .saturating_mul(FACTOR)
-        .saturating_add(values.saturating_mul(VALUE_BYTES));
+    let (values, body) = computing_if_large(owner, bytes, count).await??;
+    let memory = budget::memory((bytes, FACTOR), (values, VALUE_BYTES));
     let answer = Box::pin(answer(&app, editor, (bytes, FACTOR), body));
     app.budget.hold(owner, (bytes, memory), answer).await?
 }

@@ -4,13 +4,12 @@ use crate::app::App;
 use crate::http::drawn::{DrawnEdge, DrawnNode, GraphSettings};
 use crate::http::error::ApiError;
 use crate::http::extract::printable;
-use heddle_execution::blocking::computing;
+use heddle_execution::blocking::computing_if_large;
 use heddle_import::VALUES_MAX;
 use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
-use heddle_runtime::is_small;
 use heddle_service::patterns::{Definitions, Graph};
 use heddle_store::patterns::PatternRow;
 use serde::Serialize;
@@ -98,19 +97,12 @@ pub(super) async fn few_values(
     field: &'static str,
     given: Box<RawValue>,
 ) -> Result<(Box<RawValue>, usize), ApiError> {
-    let (given, values) = match is_small(given.get().len()) {
-        true => {
-            let values = heddle_import::values_at_most(given.get());
-            (given, values)
-        }
-        false => {
-            let count = move || {
-                let values = heddle_import::values_at_most(given.get());
-                (given, values)
-            };
-            computing(Some(editor.user()), count).await?
-        }
+    let bytes = given.get().len();
+    let count = move || {
+        let values = heddle_import::values_at_most(given.get());
+        (given, values)
     };
+    let (given, values) = computing_if_large(Some(editor.user()), bytes, count).await?;
     if values > VALUES_MAX {
         let message = format!(
             "has more than {VALUES_MAX} values, which is the limit: import less at a time, and leave out pinned data \

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use heddle_execution::blocking::computing;
+use heddle_execution::budget;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::{Diagnostic, DiagnosticSeverity};
 use heddle_import::{Calls, Finding, Imported, Importing, Report, Workflow, find, find_fragments};
@@ -203,9 +204,7 @@ async fn import_n8n(
 
 /// Memory that an import takes in all, roughly.
 pub(super) const fn memory(bytes: usize, values: usize) -> usize {
-    bytes
-        .saturating_mul(IMPORT_FACTOR)
-        .saturating_add(values.saturating_mul(VALUE_BYTES))
+    budget::memory((bytes, IMPORT_FACTOR), (values, VALUE_BYTES))
 }
 
 /// What becomes of the workflows.

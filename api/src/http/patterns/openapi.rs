@@ -8,7 +8,8 @@ use crate::http::extract::{Caller, CodeJson};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use heddle_execution::blocking::computing;
+use heddle_execution::blocking::{computing, computing_if_large};
+use heddle_execution::budget;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::DiagnosticSeverity;
 use heddle_import::Refused;
@@ -17,7 +18,6 @@ use heddle_import::openapi::{
     values_at_most,
 };
 use heddle_model::Code;
-use heddle_runtime::is_small;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -198,13 +198,8 @@ async fn import_openapi(
         let values = values_at_most(written(&request)).min(VALUES_MAX);
         (request, values)
     };
-    let (request, values) = match is_small(bytes) {
-        true => count(),
-        false => computing(owner, count).await?,
-    };
-    let memory = bytes
-        .saturating_mul(factor)
-        .saturating_add(values.saturating_mul(VALUE_BYTES));
+    let (request, values) = computing_if_large(owner, bytes, count).await?;
+    let memory = budget::memory((bytes, factor), (values, VALUE_BYTES));
     let answer = Box::pin(answer(&app, &caller, (bytes, factor), request));
     app.budget.hold(owner, (bytes, memory), answer).await?
 }
