@@ -23,7 +23,6 @@ use heddle_processes::{Process, WorkerError};
 use heddle_sandbox::RunError;
 use heddle_sandbox::clock::{monotonic, since};
 use look::Looks;
-use metrics::counter;
 use process::{Executor, RemoteRun};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -95,7 +94,10 @@ struct Alone {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        self.keeper.abort();
+        // The keeper of one that has ended by itself still tells of what.
+        if !self.executor.is_gone() {
+            self.keeper.abort();
+        }
     }
 }
 
@@ -317,7 +319,6 @@ async fn keep(setting: Arc<Setting>, place: Arc<Standing>, changes: watch::Sende
 }
 
 fn ended(error: &WorkerError) {
-    counter!("heddle_executor_deaths_total").increment(1);
     match error {
         WorkerError::Died { end, last_words } => {
             tracing::error!(%end, last_words, "An executor process has ended: its runs are taken up again");

@@ -8,6 +8,7 @@ use heddle_processes::{LinkReceiver, LinkSender, LinkWaiter, Process, WorkerErro
 use heddle_sandbox::RunInput;
 use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
+use metrics::counter;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -121,6 +122,8 @@ impl Executor {
     pub async fn listen(&self, mut process: Process) -> WorkerError {
         let gone = ToldThatItIsGone(self);
         let violation = self.hear_until_it_ends().await;
+        // Before its runs are told: whoever sees how one of them ended finds the death counted.
+        counter!("heddle_executor_deaths_total").increment(1);
         drop(gone);
         match violation {
             Some(violation) => {
