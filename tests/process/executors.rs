@@ -211,7 +211,8 @@ fn a_run_that_kills_executors_is_given_up_and_the_server_goes_on() {
             status => Err(status),
         }
     });
-    assert!(upstream.known.lock().unwrap().kills >= 4);
+    // Two more, or one: the run may be given to an executor that the last kill ended, before that is heard.
+    assert!(upstream.known.lock().unwrap().kills >= 3);
     assert_eq!(execute(&server, &poison), 400);
     assert_eq!(execute(&server, &innocent), 200);
     assert!(
