@@ -1,15 +1,16 @@
 //! What durability costs, and what it gives.
 //!
-//! `cargo bench -p heddle --bench durability` prints four tables:
+//! `cargo bench -p heddle --bench durability` prints five tables:
 //!
 //! - webhooks taken and completed by one, two and three servers on one PostgreSQL, and by one that accepts with two that
 //!   execute; only if HEDDLE_TEST_POSTGRES names a server (a URL of a user who may create databases);
 //! - what it costs a run to keep the result of an effect: the same pattern deployed, and as a test run, which keeps none;
 //! - how long it takes until 10,000 runs that were under way when their server was killed have ended;
-//! - 100,000 runs that wait: memory, and how late they wake.
+//! - 100,000 runs that wait: memory, and how late they wake;
+//! - how long it takes after an executor was killed until another one is ready to execute runs (Linux only).
 //!
-//! `-- --quick` does with a tenth of the runs; `-- recovery parked` are some of `servers`, `journal`, `recovery` and
-//! `parked`. Everything, the load generator included, is on one machine. Figures are kept
+//! `-- --quick` does with a tenth of the runs; `-- recovery parked` are some of `servers`, `journal`, `recovery`,
+//! `parked` and `executors`. Everything, the load generator included, is on one machine. Figures are kept
 //! in `benches/README.md`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
@@ -24,6 +25,8 @@
 #[path = "patterns/database.rs"]
 #[expect(dead_code, reason = "of the database's helpers only the scratch one is used")]
 mod database;
+#[path = "durability/executors.rs"]
+mod executors;
 #[path = "durability/gate.rs"]
 mod gate;
 #[path = "webhooks/load.rs"]
@@ -70,6 +73,9 @@ async fn main() {
     }
     if is_wanted("parked") {
         parked(100_000 / u64::from(scale)).await;
+    }
+    if cfg!(target_os = "linux") && is_wanted("executors") {
+        executors::measure().await;
     }
 }
 

@@ -16,7 +16,7 @@ mod needs;
 #[path = "../tests/shared/node.rs"]
 mod node;
 
-use heddle_compiler::Options;
+use heddle_compiler::{ExpressionRoute, Options};
 use heddle_runtime::{Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -166,7 +166,16 @@ fn in_node(of_element: &str, event: &Value) -> Option<f64> {
 
 impl Bench {
     fn load(&self, pattern: &Value) -> Program {
-        let compiled = heddle_compiler::compile(pattern, &json!({}), &Options::default());
+        // The question is what the engine takes: its code is not to be compiled.
+        let expressions = match pattern["nodes"][1]["type"] == "JavaScript" {
+            true => ExpressionRoute::EngineOnly,
+            false => ExpressionRoute::Cheapest,
+        };
+        let options = Options {
+            expressions,
+            ..Options::default()
+        };
+        let compiled = heddle_compiler::compile(pattern, &json!({}), &options);
         let wasm = compiled.artifact.unwrap().wasm;
         self.runtime.load(&wasm, Tier::Optimized).unwrap()
     }

@@ -7,7 +7,7 @@
 //! goals: a p99 that is less than 5 % higher at the median of the rows and never more than twice as high, and nothing of Ann's
 //! refused.
 //!
-//! `-- --quick` takes one short turn instead of three for each row; `-- --only NAME` measures one row, and may be repeated;
+//! `-- --quick` takes one short turn instead of three for each row; `-- --only NAME,NAME` measures some rows;
 //! `-- --heddle FILE` measures another build of heddle; `-- --set NAME=VALUE` gives the server a variable of the environment.
 //! Figures are kept in `benches/README.md`.
 
@@ -25,15 +25,17 @@
 mod attack;
 #[path = "neighbours/attacker.rs"]
 mod attacker;
-#[path = "neighbours/echo.rs"]
-mod echo;
 #[path = "neighbours/fixture.rs"]
 mod fixture;
 #[path = "webhooks/load.rs"]
 #[expect(dead_code, reason = "answers are counted here even if they are refusals")]
 mod load;
+#[path = "neighbours/messages.rs"]
+mod messages;
 #[path = "neighbours/observer.rs"]
 mod observer;
+#[path = "neighbours/outside.rs"]
+mod outside;
 #[path = "webhooks/process.rs"]
 #[expect(dead_code, reason = "memory and processors are not measured here")]
 mod process;
@@ -44,6 +46,7 @@ use attack::Attack;
 use attacker::Attacker;
 use observer::{Observer, Seen};
 use process::Process;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 use table::Row;
@@ -66,13 +69,23 @@ async fn main() {
     };
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let (turns, during) = if is_quick { (1, 2) } else { (3, 4) };
-    let only = all_after("--only");
+    let only: Vec<&str> = all_after("--only")
+        .into_iter()
+        .flat_map(|names| names.split(','))
+        .collect();
+    for name in &only {
+        assert!(Attack::named(name).is_some(), "there is no row {name}");
+    }
     let heddle = all_after("--heddle").pop();
     let heddle = heddle.unwrap_or(env!("CARGO_BIN_EXE_heddle"));
 
-    let (attacker, echo) = Attacker::start();
+    let (attacker, outside) = Attacker::start();
+    let smtp = free_address();
+    let at = smtp.to_string();
     let mut variables = vec![
-        ("HEDDLE_EGRESS_ALLOW", echo.as_str()),
+        ("HEDDLE_EGRESS_ALLOW", outside.as_str()),
+        ("HEDDLE_SMTP_LISTEN", at.as_str()),
+        ("HEDDLE_FILE_MAX_BYTES", fixture::FILE_MAX),
         // Endless runs are to end between two turns.
         ("HEDDLE_RUN_TIMEOUT_MS", "2000"),
         ("HEDDLE_AUTH_RATE_LIMIT", "0,0"),
@@ -83,7 +96,7 @@ async fn main() {
     }
     let dir = tempfile::tempdir().unwrap();
     let process = Process::heddle_of(Path::new(heddle), dir.path(), &variables);
-    let mut attacker = attacker.on(process.address);
+    let mut attacker = attacker.on(process.address, smtp);
     let observer = Observer::new(&process).await;
     let during = Duration::from_secs(during);
     // Warms up.
@@ -100,6 +113,12 @@ async fn main() {
         rows.push(row);
     }
     table::summary(&rows);
+}
+
+/// Where nobody listens yet.
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
 }
 
 /// Turns of one attack, with a quiet time before and after each.

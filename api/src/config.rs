@@ -168,6 +168,8 @@ pub struct Config {
     pub retention_runs_max: u64,
     /// Bytes of ended runs that are kept of a workspace, roughly; 0: any number.
     pub retention_bytes_max: u64,
+    /// The same in all workspaces that one user has made; 0: any number.
+    pub retention_user_bytes_max: u64,
     /// How long entries of the audit log are kept.
     pub audit_retention: Duration,
     /// Entries of the audit log that are kept of a workspace or an account; 0: any number.
@@ -180,6 +182,10 @@ pub struct Config {
     pub retention_journal_bytes_max: u64,
     /// Lines of the webhook log that are kept of a pattern; 0: any number.
     pub webhook_log_lines_max: u64,
+    /// The same of all patterns that one user has made; 0: any number.
+    pub webhook_log_user_lines_max: u64,
+    /// Bytes of captured events of all webhooks of a user; 0: any number.
+    pub tap_user_bytes_max: u64,
     /// Domain of the addresses of OnEmail nodes.
     pub mail_domain: String,
     /// Secret for `POST /inbound/email`; `None`: the endpoint is disabled.
@@ -282,7 +288,7 @@ impl Config {
             run_effects_ceiling: 10_000,
             runs_memory_bytes_max: None,
             workspace_concurrency_max: 64,
-            mailboxes_max: 500,
+            mailboxes_max: 64,
             workspace_mailboxes_max: 20,
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             queue_runs_max: 10_000,
@@ -291,12 +297,15 @@ impl Config {
             retention: Duration::from_secs(30 * 24 * 60 * 60),
             retention_runs_max: 100_000,
             retention_bytes_max: 20 << 30,
+            retention_user_bytes_max: 100 << 30,
             audit_retention: Duration::from_secs(365 * 24 * 60 * 60),
             audit_entries_max: 100_000,
             retention_journals: Duration::from_secs(7 * 24 * 60 * 60),
             retention_journal_runs_max: 1_000,
             retention_journal_bytes_max: 256 << 20,
             webhook_log_lines_max: 100_000,
+            webhook_log_user_lines_max: 2_000_000,
+            tap_user_bytes_max: 512 << 20,
             mail_domain: "localhost".to_owned(),
             inbound_secret: None,
             smtp_listen: None,
@@ -334,6 +343,8 @@ impl Config {
                 },
                 log_age_max: self.retention,
                 log_lines_max: self.webhook_log_lines_max,
+                log_user_lines_max: self.webhook_log_user_lines_max,
+                tap_user_bytes_max: self.tap_user_bytes_max,
             },
             audit: audit::Policy {
                 age_max: self.audit_retention,
@@ -370,6 +381,7 @@ impl Config {
             retention: self.retention,
             retention_runs_max: self.retention_runs_max,
             retention_bytes_max: self.retention_bytes_max,
+            retention_user_bytes_max: self.retention_user_bytes_max,
             retention_journals: self.retention_journals,
             retention_journal_runs_max: self.retention_journal_runs_max,
             retention_journal_bytes_max: self.retention_journal_bytes_max,

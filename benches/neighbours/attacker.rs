@@ -1,12 +1,13 @@
 //! The attacker is a process of its own, with the lowest priority: on one machine its own work would otherwise slow Ann down,
 //! which on another machine it doesn't.
 //!
-//! It reads lines and answers each with one: the server's address, then `begin NAME` and `end`.
+//! It reads lines and answers each with one: the server's addresses for HTTP and mail, then `begin NAME` and `end`.
 
+use crate::ATTACKER;
 use crate::attack::{Answers, Attack};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, watched};
+use crate::outside::Outside;
 use crate::process::Process;
-use crate::{ATTACKER, echo};
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -24,7 +25,7 @@ pub struct Attacker {
 }
 
 impl Attacker {
-    /// Starts it, with the address of the service that its patterns call.
+    /// Starts it, with the addresses of the services that its patterns call.
     pub fn start() -> (Attacker, String) {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .arg(ATTACKER)
@@ -35,13 +36,13 @@ impl Attacker {
         let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let from = BufReader::new(from);
         let mut attacker = Attacker { child, to, from };
-        let echo = attacker.answer();
-        (attacker, echo)
+        let outside = attacker.answer();
+        (attacker, outside)
     }
 
-    /// Has it make all that its attacks need, at this server.
-    pub fn on(mut self, server: SocketAddr) -> Attacker {
-        self.say(&server.to_string());
+    /// Has it make all that its attacks need, at this server, which takes mail at `smtp`.
+    pub fn on(mut self, server: SocketAddr, smtp: SocketAddr) -> Attacker {
+        self.say(&format!("{server} {smtp}"));
         self
     }
 
@@ -77,29 +78,35 @@ impl Drop for Attacker {
 /// The process, from inside.
 pub async fn serve() {
     rustix::process::nice(NICENESS).unwrap();
-    let echo = echo::start().await;
-    println!("{echo}");
+    let outside = Outside::start().await;
+    println!("{}", outside.addresses());
     let mut lines = std::io::stdin().lines();
     let mut next = move || tokio::task::block_in_place(|| lines.next());
-    let server = next().unwrap().unwrap().parse().unwrap();
-    let process = Process::elsewhere(server);
-    let fixture = Fixture::new(&process, &echo).await;
+    let places = next().unwrap().unwrap();
+    let (server, smtp) = places.split_once(' ').unwrap();
+    let process = Process::elsewhere(server.parse().unwrap());
+    let fixture = Fixture::new(&process, &outside, smtp.parse().unwrap()).await;
     println!("ready");
     let (mut tasks, mut answers) = (JoinSet::new(), Arc::new(Answers::default()));
+    let mut current = Attack::Idle;
     while let Some(Ok(line)) = next() {
         match line.strip_prefix("begin ") {
             Some(name) => {
-                let attack = Attack::named(name).unwrap();
+                current = Attack::named(name).unwrap();
                 answers = Arc::default();
-                if attack == Attack::AtQuotas {
+                if current == Attack::AtQuotas {
                     fixture.use_up_quotas().await;
                 }
-                attack.begin(&fixture, &answers, &mut tasks);
+                outside.set_on(true);
+                watched::resume(&fixture.user, current.watching(&fixture)).await;
+                current.begin(&fixture, &answers, &mut tasks);
                 println!("begun");
             }
             None => {
                 tasks.shutdown().await;
+                outside.set_on(false);
                 fixture.await_rest().await;
+                current.end(&fixture).await;
                 println!("{answers}");
             }
         }

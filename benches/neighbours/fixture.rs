@@ -1,9 +1,22 @@
 //! What the attacker has made before it attacks: patterns, deployed or only saved, a secret, and a compiled test.
 
+#[path = "fixture/pages.rs"]
+mod pages;
+#[path = "fixture/requests.rs"]
+pub mod requests;
+#[path = "fixture/streams.rs"]
+mod streams;
+#[path = "fixture/watched.rs"]
+pub mod watched;
+
 use crate::load::Target;
+use crate::outside::Outside;
 use crate::process::{Deployed, Process, Saved, User, chain};
+use pages::Pages;
 use serde_json::{Value, json};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use streams::Streams;
+use watched::Watched;
 
 /// The attacker's address: not that of this machine's proxies, which may have more of everything.
 pub const FROM: [u8; 4] = [127, 0, 0, 2];
@@ -11,10 +24,15 @@ pub const FROM: [u8; 4] = [127, 0, 0, 2];
 pub const OPERATOR: &str = "a token of the operator, of more than thirty-two characters";
 /// Patterns that are saved or deployed at the same time.
 const PATTERNS: usize = 16;
+/// Bytes of a file at most: less than usual, so that many come to their end during an attack. As the server is told, too.
+pub const FILE_BYTES: usize = 16 << 20;
+pub const FILE_MAX: &str = "16MiB";
 /// Bytes of each of two versions that are compared.
 const VERSION_BYTES: usize = 3 << 20;
 /// Elements of which a traced test run gives each its text.
 const TRACED: usize = 1_000;
+/// Characters of a text that is imported when there is nothing else to import: more than is imported at once.
+const IMPORTED: usize = 100 << 10;
 
 /// All of it.
 pub struct Fixture<'p> {
@@ -42,11 +60,25 @@ pub struct Fixture<'p> {
     pub test: String,
     /// A body for `/api/execute/preview`, with as many expressions as there may be.
     pub preview: String,
+    pub pages: Pages,
+    pub streams: Streams,
+    pub watched: Watched,
+    pub inbox: Inbox,
+    /// Takes forms whose files are stored, from anybody.
+    pub forms: Deployed,
+}
+
+/// An address of a pattern for e-mail.
+pub struct Inbox {
+    /// Of the server.
+    pub smtp: SocketAddr,
+    pub address: String,
+    pub deployment: String,
 }
 
 impl<'p> Fixture<'p> {
-    /// As a new user of this server.
-    pub async fn new(process: &'p Process, echo: &str) -> Fixture<'p> {
+    /// As a new user of this server, which takes mail at `smtp`.
+    pub async fn new(process: &'p Process, outside: &Outside, smtp: SocketAddr) -> Fixture<'p> {
         let mut user = User::named(process, "mallory").await;
         user.client = reqwest::Client::builder()
             .no_proxy()
@@ -61,7 +93,7 @@ impl<'p> Fixture<'p> {
             "export default () => { const all = []; for (;;) all.push(new Array(10000).fill(all.length)); }",
         );
         let masking = json!({"id": "call", "type": "HttpRequest", "data": {"parameters": {
-            "url": format!("http://{echo}/"), "headers": {"X-Token": "{{ $secrets.TOKEN }}"},
+            "url": format!("http://{}/", outside.http), "headers": {"X-Token": "{{ $secrets.TOKEN }}"},
         }}});
         let logging = javascript(
             "export default () => { const text = 'x'.repeat(1000); for (let i = 0; i < 10000; i++) console.log(text); return 1; }",
@@ -97,6 +129,11 @@ impl<'p> Fixture<'p> {
             comparison: save_versions(&user).await,
             test: compiled_test(&user).await,
             preview: preview(),
+            pages: Pages::new(&user).await,
+            streams: Streams::new(&user, outside.http).await,
+            watched: Watched::new(&user, outside).await,
+            inbox: Inbox::new(&user, smtp).await,
+            forms: deploy_forms(&user).await,
             cheap,
             saved,
             queries,
@@ -108,6 +145,17 @@ impl<'p> Fixture<'p> {
     pub async fn await_rest(&self) {
         self.set_quotas(json!({})).await;
         self.user.await_ends(&self.cheap.id).await;
+    }
+
+    /// Waits until nothing else is imported or previewed: each user has one at a time.
+    pub async fn await_import(&self) {
+        let text = "x".repeat(IMPORTED);
+        let nodes = json!([{"name": "a", "type": "n8n-nodes-base.noOp", "parameters": {"text": text}}]);
+        let workflow = json!({"name": "small", "nodes": nodes, "connections": {}});
+        let import = json!({"dryRun": true, "workflows": [workflow]});
+        let path = "/api/patterns/import/n8n";
+        // Those that wait for too long are refused.
+        while self.user.send("POST", path, import.clone()).await.unwrap().0 != 200 {}
     }
 
     /// From now on each of the attacker's quotas is used up.
@@ -133,6 +181,40 @@ impl<'p> Fixture<'p> {
             .unwrap();
         assert!(set.status().is_success(), "{}", set.text().await.unwrap());
     }
+}
+
+impl Inbox {
+    async fn new(user: &User<'_>, smtp: SocketAddr) -> Inbox {
+        let graph = json!({"nodes": [{"id": "mail", "type": "OnEmail"}], "edges": []});
+        let deployment = deploy(user, &graph).await;
+        let path = format!("/api/deployments/{deployment}");
+        let deployed = user.call("GET", &path, json!(null)).await;
+        let address = deployed["data"]["emailEndpoints"][0]["address"].as_str();
+        Inbox {
+            smtp,
+            address: address.unwrap().to_owned(),
+            deployment,
+        }
+    }
+}
+
+/// Deploys a graph, whatever it begins with; the deployment's id.
+async fn deploy(user: &User<'_>, graph: &Value) -> String {
+    let made = user
+        .call("POST", "/api/patterns", json!({"name": "measured"}))
+        .await;
+    let path = format!("/api/patterns/{}", made["id"].as_str().unwrap());
+    user.call("PUT", &path, json!({"graphData": graph})).await;
+    let deploy = format!("{path}/deploy");
+    let deployed = user.call("POST", &deploy, json!({"nodeDefinitions": {}})).await;
+    deployed["data"]["deploymentId"].as_str().unwrap().to_owned()
+}
+
+async fn deploy_forms(user: &User<'_>) -> Deployed {
+    let hook = json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {
+        "scheme": "none", "accept": ["multipart"], "files": true, "responseMode": "async",
+    }}});
+    user.deploy_graph(202, &chain(&hook, &[fields(0)])).await
 }
 
 async fn store_secret(user: &User<'_>) {

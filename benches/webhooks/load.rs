@@ -142,8 +142,12 @@ async fn send(target: Target, number: Arc<AtomicU64>, began: Instant, extent: Ex
 }
 
 /// Status of the answer, which is read to its end.
-pub async fn exchange(stream: &mut TcpStream, request: &str, buffer: &mut Vec<u8>) -> Option<u16> {
-    stream.write_all(request.as_bytes()).await.ok()?;
+pub async fn exchange(
+    stream: &mut TcpStream,
+    request: impl AsRef<[u8]>,
+    buffer: &mut Vec<u8>,
+) -> Option<u16> {
+    stream.write_all(request.as_ref()).await.ok()?;
     buffer.clear();
     loop {
         if stream.read_buf(buffer).await.ok()? == 0 {

@@ -40,6 +40,11 @@ pub(crate) fn check(source: &str, found: &mut Findings) -> Vec<Diagnostic> {
     stacker::maybe_grow(stack_bytes, stack_bytes, || parsed(source))
 }
 
+/// Whether the module is neither too long nor too deep to be read.
+pub(crate) fn is_readable(source: &str) -> bool {
+    source.len() <= SOURCE_BYTES_MAX && !cost(source).is_excessive(source)
+}
+
 /// Whether the module may send requests. A name that is made up at run time goes unseen, and is then refused.
 pub(crate) fn fetches(source: &str) -> bool {
     source.contains("fetch")

@@ -68,6 +68,7 @@ fn named_variables(checked: &Checked<'_>, definitions: &Definitions) -> Vec<Stri
     let explained = crate::explain::explain(checked, definitions);
     let names: BTreeSet<String> = explained
         .iter()
+        .filter(|explained| !explained.is_code)
         .flat_map(|explained| crate::expression::variables(&explained.expression))
         .collect();
     names.into_iter().collect()

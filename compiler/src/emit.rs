@@ -11,13 +11,16 @@ mod constants;
 mod expression;
 mod imports;
 mod module;
+mod numbers;
 mod unboxed;
 
 use crate::artifact::Artifact;
 use crate::lowered::{Body, Lowered};
 use body::FunctionBuilder;
+use heddle_catalogue::TRANSFORM;
+use heddle_contract::abi::ABI_VERSION_OF_NUMBERS;
 use heddle_contract::manifest::Expressions;
-use module::Module;
+use module::{Module, Operands};
 
 /// Emits the module. Deterministic: the same input gives the same bytes.
 pub fn emit(lowered: Lowered) -> Artifact {
@@ -39,6 +42,9 @@ pub fn emit(lowered: Lowered) -> Artifact {
     }
     plan.sites = std::mem::take(&mut module.sites);
     manifest.abi_version = manifest.abi_version.max(module.imports.abi_version());
+    if !module.of_numbers.is_empty() {
+        manifest.abi_version = manifest.abi_version.max(ABI_VERSION_OF_NUMBERS);
+    }
     (plan.constants, plan.names) = std::mem::take(&mut module.constants).finish();
     manifest.functions = module
         .functions
@@ -53,7 +59,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
     }
 }
 
-/// The function of a node as a whole; gives its number.
+/// The function of a node as a whole; gives its number, with what [`GIVES_NUMBER`](heddle_contract::abi::GIVES_NUMBER) tells.
 fn emit_node(module: &mut Module, node: u32, body: &Body) -> u32 {
     let mut function = FunctionBuilder::new(module, node);
     match body {
@@ -61,11 +67,21 @@ fn emit_node(module: &mut Module, node: u32, body: &Body) -> u32 {
             node_type,
             needs,
             parameters,
-        } => {
-            needs.iter().for_each(|need| function.need(need));
-            function.object(parameters);
-            function.call_node(node_type);
-        }
+        } => match parameters.as_slice() {
+            // The node's own function would only take the value out of its parameters.
+            [(name, value)] if *node_type == TRANSFORM.name && needs.is_empty() && name == "value" => {
+                function.integer(0);
+                function.argument(value);
+                function.call("emit");
+                let index = function.finish(None);
+                return index | module.form_of_numbers(node, index, value, Operands::Input);
+            }
+            _ => {
+                needs.iter().for_each(|need| function.need(need));
+                function.object(parameters);
+                function.call_node(node_type);
+            }
+        },
         Body::Outputs(outputs) => {
             for (port, value) in outputs {
                 function.integer(*port);

@@ -1,13 +1,14 @@
-//! Explains for each expression of a graph whether it is compiled or evaluated by the engine, and why.
+//! Explains for each expression and each module of a graph whether it is compiled or evaluated by the engine, and why.
 
 use crate::check::level::Level;
 use crate::checked::{Checked, Inside};
 use crate::definitions::Definitions;
+use crate::expression::Reason;
 use crate::lowered::{Argument, Site, TextPart};
 use serde::Serialize;
 use std::ops::Range;
 
-/// An expression of a graph.
+/// An expression of a graph, or a module of code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explained {
@@ -27,6 +28,10 @@ pub struct Explained {
     /// Why the engine evaluates it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Why>,
+    /// Whether it is the module of a JavaScript node or of a definition, which the engine executes also where its compiled
+    /// form fails.
+    #[serde(skip)]
+    pub is_code: bool,
 }
 
 /// A way of evaluating expressions.
@@ -48,7 +53,7 @@ pub struct Why {
     pub span: Range<usize>,
 }
 
-/// All expressions: the graph's own by node, then the definitions'.
+/// All expressions and modules: the graph's own by node, then the definitions'.
 pub(crate) fn explain(checked: &Checked<'_>, definitions: &Definitions) -> Vec<Explained> {
     let mut found = Vec::new();
     level(&checked.main, None, &mut found);
@@ -61,7 +66,10 @@ pub(crate) fn explain(checked: &Checked<'_>, definitions: &Definitions) -> Vec<E
                     argument(value, &mut |site| found.push(explained(None, name, site)));
                 }
             }
-            Inside::JavaScript(_) | Inside::Component(..) | Inside::Refused => {}
+            Inside::JavaScript(parameters) => {
+                found.extend(parameters.iter().filter_map(|(_, value)| code(None, name, value)));
+            }
+            Inside::Component(..) | Inside::Refused => {}
         }
     }
     found
@@ -73,15 +81,12 @@ fn level(level: &Level<'_>, definition: Option<&str>, found: &mut Vec<Explained>
             argument(value, &mut |site| {
                 found.push(explained(Some(level.name(node)), definition, site));
             });
+            found.extend(code(Some(level.name(node)), definition, value));
         }
     }
 }
 
 fn explained(node: Option<&str>, definition: Option<&str>, site: &Site) -> Explained {
-    let why = |reason: &crate::expression::Reason| Why {
-        what: reason.what.clone(),
-        span: reason.span.clone(),
-    };
     Explained {
         node_id: node.map(str::to_owned),
         definition: definition.map(str::to_owned),
@@ -93,6 +98,34 @@ fn explained(node: Option<&str>, definition: Option<&str>, site: &Site) -> Expla
             false => Route::Compiled,
         },
         reasons: site.reasons.iter().map(why).collect(),
+        is_code: false,
+    }
+}
+
+/// The module of a JavaScript node or of a definition.
+fn code(node: Option<&str>, definition: Option<&str>, value: &Argument) -> Option<Explained> {
+    let Argument::Code(code) = value else {
+        return None;
+    };
+    Some(Explained {
+        node_id: node.map(str::to_owned),
+        definition: definition.map(str::to_owned),
+        parameter: "code".to_owned(),
+        expression: code.source.clone(),
+        utf16: 0..code.source.encode_utf16().count(),
+        route: match code.expression {
+            Some(_) => Route::Compiled,
+            None => Route::Engine,
+        },
+        reasons: code.reasons.iter().map(why).collect(),
+        is_code: true,
+    })
+}
+
+fn why(reason: &Reason) -> Why {
+    Why {
+        what: reason.what.clone(),
+        span: reason.span.clone(),
     }
 }
 
@@ -111,5 +144,7 @@ fn argument(value: &Argument, visit: &mut dyn FnMut(&Site)) {
         Argument::Object(fields) => fields.iter().for_each(|(_, inner)| argument(inner, visit)),
         Argument::Array(items) => items.iter().for_each(|inner| argument(inner, visit)),
         Argument::Function(_, inner) => argument(inner, visit),
+        // It is no expression.
+        Argument::Code(_) => {}
     }
 }

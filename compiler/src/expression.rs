@@ -4,6 +4,8 @@
 //! of the JavaScript engine (`script`), which evaluates the whole of it.
 
 mod call;
+mod code;
+mod exact;
 mod ir;
 mod items;
 mod lambda;
@@ -23,6 +25,7 @@ mod unsupported;
 mod variables;
 mod visit;
 
+pub(crate) use code::code;
 pub use ir::*;
 pub(crate) use names::{foreign_methods, foreign_names};
 pub use parse::{parse, route};

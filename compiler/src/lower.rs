@@ -6,7 +6,7 @@ use crate::check::level::{Flow, Kind, Level};
 use crate::checked::{Checked, Inside};
 use crate::expression::{Element, Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
-use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
+use crate::lowered::{Argument, Body, Code, Lowered, Site, TextPart};
 use crate::operation;
 use crate::options::{Options, Pin};
 use crate::reach::Reach;
@@ -340,7 +340,7 @@ fn body(
             Some(Body::Standard {
                 node_type: name,
                 needs: Vec::new(),
-                parameters,
+                parameters: with_compiled_only(parameters),
             })
         }
         (_, _, Kind::Defined(_, index)) => match &checked.definitions[index] {
@@ -348,7 +348,7 @@ fn body(
             Inside::JavaScript(parameters) => Some(Body::Standard {
                 node_type: JAVASCRIPT.name,
                 needs: Vec::new(),
-                parameters: with_params(parameters.clone(), arguments()),
+                parameters: with_params(with_compiled_only(parameters.clone()), arguments()),
             }),
             Inside::Component(parameters, _) => {
                 let number = components.get(&index).map_or(0, |used| used.number);
@@ -407,6 +407,12 @@ fn operation_body(
         needs,
         parameters: operation::request(request, known, &given),
     }
+}
+
+/// Without code that the engine executes: the text of the module says it all.
+fn with_compiled_only(mut parameters: Vec<(String, Argument)>) -> Vec<(String, Argument)> {
+    parameters.retain(|(_, argument)| !matches!(argument, Argument::Code(Code { expression: None, .. })));
+    parameters
 }
 
 /// Adds what the node's parameters give to the code of its definition.
@@ -558,6 +564,11 @@ impl Argument {
                 .for_each(|(_, argument)| argument.visit_mut(visit)),
             Argument::Array(items) => items.iter_mut().for_each(|argument| argument.visit_mut(visit)),
             Argument::Function(_, argument) => argument.visit_mut(visit),
+            Argument::Code(code) => {
+                if let Some(expression) = &mut code.expression {
+                    expression.visit_mut(visit);
+                }
+            }
         }
     }
 }

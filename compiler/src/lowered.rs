@@ -80,7 +80,23 @@ pub enum Argument {
     Array(Vec<Argument>),
     /// A function value (`PerItem`, `PerPair`, `Deferred`) and the parameter path it stands at.
     Function(String, Box<Argument>),
+    /// Beside the text of a module: its function as far as it is compiled.
+    Code(Code),
 }
+
+/// The module of a JavaScript node.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// As written.
+    pub source: String,
+    /// What its function gives, with its `params` as `$a`; none if the engine executes it.
+    pub expression: Option<Expression>,
+    /// Why the engine executes it, by places in `source`.
+    pub reasons: Vec<Reason>,
+}
+
+/// Name of the parameter beside `code` that is a function value of it.
+pub const COMPILED_CODE: &str = "compiled";
 
 /// What an expression's tree takes, for each byte of its source.
 const TREE_FACTOR: usize = 8;
@@ -105,6 +121,10 @@ impl Argument {
             }
             Argument::Array(items) => items.iter().map(Argument::bytes).fold(0, sum),
             Argument::Function(_, value) => value.bytes(),
+            Argument::Code(code) => match code.expression {
+                Some(_) => code.source.len() * TREE_FACTOR,
+                None => 0,
+            },
         }
     }
 }

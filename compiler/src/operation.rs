@@ -384,7 +384,7 @@ fn expression_of(argument: Argument) -> Expression {
             Expression::Array(items.map(|item| Element::Item(expression_of(item))).collect())
         }
         // No parameter of an operation is evaluated later.
-        Argument::Function(..) => Expression::Undefined,
+        Argument::Function(..) | Argument::Code(_) => Expression::Undefined,
     }
 }
 

@@ -249,3 +249,19 @@ impl<'de> Visitor<'de> for Fingerprint<'_> {
         Ok(self.of(8, sum))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn a_name_that_serde_json_has_for_itself_is_a_name_like_others() {
+        let text = r#"{"$serde_json::private::RawValue":"[1, 2, 3]"}"#;
+        assert_eq!(values_at_most(text), 2);
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(value.to_string(), text);
+        let again: Value = serde_json::from_value(value).unwrap();
+        assert_eq!(again.to_string(), text);
+    }
+}

@@ -9,6 +9,9 @@
 )]
 
 mod built;
+#[path = "../../tests/shared/component.rs"]
+#[expect(dead_code, reason = "two of them are enough")]
+mod component;
 #[path = "../../tests/semantics/expression.rs"]
 mod expression;
 #[path = "../../tests/semantics/generate.rs"]
@@ -29,8 +32,11 @@ use std::ffi::{c_char, c_int};
 use std::sync::LazyLock;
 use targets::Check;
 
+/// The target's name.
+static NAME: LazyLock<String> = LazyLock::new(|| std::env::var("HEDDLE_FUZZ_TARGET").unwrap_or_default());
+
 static CHECK: LazyLock<Check> = LazyLock::new(|| {
-    let name = std::env::var("HEDDLE_FUZZ_TARGET").unwrap_or_default();
+    let name: &str = &NAME;
     let all = || targets::ALL.iter().chain(built::ALL);
     let named = all().find(|(known, _)| *known == name).map(|(_, check)| *check);
     named.unwrap_or_else(|| {
@@ -50,6 +56,7 @@ pub extern "C" fn LLVMFuzzerInitialize(_count: *mut c_int, _arguments: *mut *mut
         std::process::abort();
     }));
     LazyLock::force(&CHECK);
+    built::prepare(&NAME);
     0
 }
 

@@ -1,4 +1,4 @@
-//! Changes to JSON that keep most of a graph as it was: what editors, importers and attackers get wrong.
+//! Changes to JSON that keep most of a graph as it was: what editors, importers and attackers get wrong. And changes to bytes.
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
@@ -216,4 +216,19 @@ fn rename(target: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
 
 fn nested(depth: usize) -> Value {
     (0..depth).fold(Value::Null, |inner, _| json!([inner]))
+}
+
+/// Bytes of which some are replaced, inserted and removed, as long as there is input.
+pub fn changed_bytes(mut bytes: Vec<u8>, u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    while !u.is_empty() && !bytes.is_empty() {
+        let at = u.choose_index(bytes.len())?;
+        match u.int_in_range(0..=7)? {
+            0 => drop(bytes.remove(at)),
+            1 => bytes.insert(at, u.arbitrary()?),
+            2 => bytes.truncate(at),
+            3 => bytes[at] ^= 1 << u.int_in_range(0..=7)?,
+            _ => bytes[at] = u.arbitrary()?,
+        }
+    }
+    Ok(bytes)
 }

@@ -233,7 +233,7 @@ extern "C" fn is_nullish(of: i32) -> i32 {
 
 #[unsafe(export_name = "truthy")]
 extern "C" fn truthy(of: i32) -> i32 {
-    read(of, Value::truthy).into()
+    handles::is_truthy(of).into()
 }
 
 // Operators.

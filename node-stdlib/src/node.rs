@@ -169,6 +169,10 @@ pub trait Context {
     fn input_port(&self, port: usize) -> Option<Value>;
     /// Evaluates a function value with `$item` and `$index` set.
     fn call(&mut self, function: u32, item: &Value, index: usize) -> Result<Value, Failure>;
+    /// Whether what a function value gives with `$item` and `$index` set is truthy.
+    fn holds(&mut self, function: u32, item: &Value, index: usize) -> Result<bool, Failure> {
+        Ok(self.call(function, item, index)?.truthy())
+    }
     /// Evaluates a function value as it stands, without an item of its own.
     fn call_plain(&mut self, function: u32) -> Result<Value, Failure>;
     /// Evaluates a function value with `$a` and `$b` set.

@@ -64,10 +64,10 @@ pub struct RuntimeConfig {
     pub sqlite_files: SqliteFiles,
     /// What the SQLite files of one tenant may take together, below a directory.
     pub sqlite_bytes_max: u64,
-    /// What is started as the processes in which the drivers of databases and mail servers execute: it calls
-    /// [`crate::serve_worker`]. Without, they do so in this process, which a hostile server can then bring down.
+    /// What is started as the processes in which the drivers of databases and mail servers execute, and mailboxes are read: it
+    /// calls [`crate::serve_worker`]. Without, they do so in this process, which a hostile server can then bring down.
     pub connectors: Option<WorkerProgram>,
-    /// How many of them at once; one tenant has at most half.
+    /// How many of them at once, open mailboxes aside; one tenant has at most half.
     pub connectors_max: usize,
     /// Processes in which runs execute, confined and without anything of this one's; without, runs execute in this process.
     pub executors: Option<ExecutorConfig>,

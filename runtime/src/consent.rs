@@ -17,7 +17,7 @@ use std::time::Duration;
 use zeroize::{Zeroize, Zeroizing};
 
 pub use ask::ConsentHttp;
-pub use discovery::Discovered;
+pub use discovery::{Discovered, published};
 pub use error::ConsentError;
 
 /// Longest token believed in, in bytes.
@@ -165,14 +165,7 @@ impl ConsentHttp {
         let url = ask::url(&client.token_url)?;
         let place = ask::place(&url);
         let answer = self.ask(client.ask(url, fields)).await?;
-        let read: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        // Some providers refuse with the status 200.
-        let error = read.get("error").and_then(Value::as_str);
-        if error.is_some() || !(200..300).contains(&answer.status) {
-            return Err(refusal(&place, answer.status, &read));
-        }
-        grants(&read, &client.scope_separator)
-            .ok_or_else(|| ConsentError::Unavailable(format!("{place} answered without a token.")))
+        granted(&place, &client.scope_separator, answer.status, &answer.body)
     }
 
     /// Revokes tokens as far as the provider has a way for it; whether it has.
@@ -225,6 +218,23 @@ impl ConsentHttp {
             ))),
         }
     }
+}
+
+/// What the provider at this place gives with its answer.
+pub fn granted(
+    place: &str,
+    scope_separator: &str,
+    status: u16,
+    answer: &[u8],
+) -> Result<Grants, ConsentError> {
+    let read: Value = serde_json::from_slice(answer).unwrap_or_default();
+    // Some providers refuse with the status 200.
+    let error = read.get("error").and_then(Value::as_str);
+    if error.is_some() || !(200..300).contains(&status) {
+        return Err(refusal(place, status, &read));
+    }
+    grants(&read, scope_separator)
+        .ok_or_else(|| ConsentError::Unavailable(format!("{place} answered without a token.")))
 }
 
 /// What a provider says when it gives nothing.

@@ -10,16 +10,18 @@ mod calls;
 mod charset;
 mod chat;
 mod component;
-mod connectors;
+pub(crate) mod connectors;
 mod digest;
 mod effect;
 mod file;
 mod file_piece;
+mod file_texts;
 mod framing;
 mod handles;
 mod http;
 mod jwt;
 mod key_value;
+mod large;
 mod mail;
 mod needs;
 mod open_streams;
@@ -48,13 +50,15 @@ pub use digest::{Hash, Hmac};
 pub use effect::{AnyEffect, Reveals};
 pub use file::File;
 pub use file_piece::FilePiece;
+pub use file_texts::FileRead;
 pub use framing::{Framing, entries as stream_entries};
 pub use handles::{Bounds, Clock, Egress, Parking, Signals};
-pub use http::Http;
+pub use http::{Http, file_name, granted as token_granted, next_link};
 pub use jwt::{Jwt, perform as sign_or_verify};
 pub use key_value::KeyValue;
 pub use mail::{
-    KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, answered as mail_answered, serve as serve_mail,
+    KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, answered as mail_answered,
+    converse as mail_server_said, serve as serve_mail,
 };
 pub use needs::Handles;
 pub use open_streams::OpenStreams;
@@ -65,7 +69,10 @@ pub use registry::Registry;
 pub use run::{RunEffects, TRACE_TARGET, Unsaved};
 pub use sinks::OpenSinks;
 pub use sleep::Sleep;
-pub use sql::{SQL_WORKER, SQLITE_WORKER, Sql, answered as sql_answered, serve_sql, serve_sqlite};
+pub use sql::{
+    PostgresType, SQL_WORKER, SQLITE_WORKER, Sql, answered as sql_answered, postgres_value, serve_sql,
+    serve_sqlite,
+};
 pub use stream::Stream;
 pub use stream_read::StreamRead;
 pub use wait::Wait;

@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
+mod apart;
 mod aside;
 mod codecache;
 mod compile;
@@ -44,6 +45,7 @@ mod traced;
 mod watch;
 mod workers;
 
+pub use apart::apart;
 pub use aside::{aside, aside_if_large, is_small};
 pub use codecache::{CacheKey, Unusable};
 pub use compile::CompileJob;
@@ -63,12 +65,16 @@ pub use heddle_processes::WorkerProgram;
 pub mod masking {
     pub use crate::secrets::{MASK, Vault};
 }
-/// What connector processes, servers of mailboxes and services whose responses are read while they arrive answer, and what is done with keys
-/// and certificates of strangers, for those who test that anything may come.
+/// What connector processes, databases, servers of mailboxes and called services answer, what is in files, and what is done with keys and certificates of
+/// strangers, for those who test that anything may come.
 pub mod foreign {
-    pub use crate::effects::{Framing, mail_answered, sign_or_verify, sql_answered, stream_entries};
+    pub use crate::effects::{
+        FileRead, Framing, PostgresType, file_name, mail_answered, mail_server_said, next_link,
+        postgres_value, sign_or_verify, sql_answered, stream_entries, token_granted,
+    };
     pub use crate::egress::is_authority;
-    pub use crate::mailbox::converse as mailbox_said;
+    pub use crate::mailbox::{answered as mailbox_answered, converse as mailbox_said};
+    pub use reqwest::Url;
 }
 /// What executor processes say, for those who test that anything may be said.
 pub mod executor_protocol {

@@ -1,32 +1,41 @@
 //! Mailboxes on other servers, by IMAP and POP3, for a pattern but outside of its runs: what is in them, one message, and what becomes
 //! of it. A server is believed nothing: each line, literal, list and message has a bound that is checked while it arrives, and below
-//! TLS the bytes are counted as well.
+//! TLS the bytes are counted as well. Each session is in a connector, a process of its own, or without these in the service.
 //!
 //! Knows nothing of which messages are new, and of what becomes of them here.
 
+mod connector;
 mod imap;
 mod login;
 mod names;
 mod pop;
 mod response;
+mod serve;
 mod server;
+mod session;
 mod wire;
 
+pub use connector::answered;
 pub use imap::{AboutMessage, Afterwards};
 pub use pop::ListedMessage;
+pub use serve::{KIND as WORKER, serve};
+pub use session::Numbering;
 
 use crate::connections::{Connection, ConnectionFuture, Connections, Granted};
+use crate::effects::Connectors;
 use crate::egress::{EgressPolicy, Meter};
 use crate::entropy::nonce;
 use crate::secrets::{Secrets, Vault};
+use connector::Connector;
 use heddle_sandbox::{EffectCode, EffectError};
 use imap::Imap;
 use pop::Pop;
-use server::{Server, Session, failed};
+use server::{Server, failed};
+use session::{Answer, Question, Selection, Session};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::{Trouble, Wire};
+use wire::Wire;
 
 /// Bytes that a mailbox's server may send before anybody has asked it for something.
 const FIRST_BYTES: u64 = 64 << 10;
@@ -45,21 +54,18 @@ pub struct MailboxAccess {
     pub is_changed: bool,
 }
 
-/// How the messages of a mailbox are told from each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbering {
-    /// By numbers that grow, as long as this value stays the same; the next message gets this one, if that is known.
-    Growing { validity: u32, next: Option<u32> },
-    /// By ids, in a list of all of them.
-    Ids,
-}
-
 /// An open mailbox. Dropping it ends the session; what was deleted by POP3 stays then.
 pub struct OpenMailbox {
-    session: Session,
+    place: Place,
     server: String,
     vault: Arc<Vault>,
     meter: Meter,
+}
+
+/// Where the session is.
+enum Place {
+    Here(Box<Session>),
+    Connector(Box<Connector>),
 }
 
 impl fmt::Debug for OpenMailbox {
@@ -68,44 +74,79 @@ impl fmt::Debug for OpenMailbox {
     }
 }
 
+/// How servers are reached, and from where they are talked to.
+#[derive(Clone, Copy)]
+pub(crate) struct Ways<'r> {
+    pub policy: &'r EgressPolicy,
+    /// `None`: from this process.
+    pub connectors: Option<&'r Connectors>,
+}
+
 /// Opens a mailbox.
-pub(crate) async fn open(policy: &EgressPolicy, access: MailboxAccess) -> Result<OpenMailbox, EffectError> {
+pub(crate) async fn open(ways: Ways<'_>, access: MailboxAccess) -> Result<OpenMailbox, EffectError> {
     let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), nonce()));
     let granted = Granted::new(access.connections, access.granted.into(), vault.clone());
     let connection = granted.open(&access.connection).await?;
-    let mut mailbox = entered(policy, &connection, vault).await?;
-    match &mut mailbox.session {
-        Session::Imap(imap) => {
-            let selected = imap.select(&access.name, access.is_changed).await;
-            selected.map_err(|trouble| mailbox.failed(trouble))?;
-        }
-        Session::Pop(_) if access.name.eq_ignore_ascii_case("inbox") => {}
-        Session::Pop(_) => {
-            let reason = "POP3 knows no mailbox but INBOX: delete `mailbox`, or use IMAP";
-            return Err(connection.unfit(reason));
-        }
-    }
-    Ok(mailbox)
+    let selection = Selection {
+        name: access.name,
+        is_changed: access.is_changed,
+    };
+    entered(ways, &connection, Some(&selection), vault).await
 }
 
 async fn entered(
-    policy: &EgressPolicy,
+    ways: Ways<'_>,
     connection: &Connection,
+    selection: Option<&Selection>,
     vault: Arc<Vault>,
 ) -> Result<OpenMailbox, EffectError> {
-    let masked = |error: EffectError| EffectError {
-        message: vault.mask(&error.message).into_owned(),
-        ..error
-    };
+    let masked = |error: EffectError| masked(&vault, error);
     let server = Server::of(connection).map_err(masked)?;
+    let is_there = selection.is_none_or(|selection| selection.name.eq_ignore_ascii_case("inbox"));
+    if server.has_one_mailbox() && !is_there {
+        let reason = "POP3 knows no mailbox but INBOX: delete `mailbox`, or use IMAP";
+        return Err(connection.unfit(reason));
+    }
     let meter = Meter::new(FIRST_BYTES);
-    let session = server.enter(policy, &meter).await.map_err(masked)?;
+    let place = Place::taken(ways, &server, selection, &meter).await;
+    let place = place.map_err(masked)?;
     Ok(OpenMailbox {
-        session,
+        place,
         server: server.name(),
         vault,
         meter,
     })
+}
+
+fn masked(vault: &Vault, error: EffectError) -> EffectError {
+    EffectError {
+        message: vault.mask(&error.message).into_owned(),
+        ..error
+    }
+}
+
+impl Place {
+    /// Logs in, and opens a mailbox if one is to be.
+    async fn taken(
+        ways: Ways<'_>,
+        server: &Server,
+        selection: Option<&Selection>,
+        meter: &Meter,
+    ) -> Result<Self, EffectError> {
+        // Where nothing is reached, nothing needs to be started.
+        let stream = server.reach(ways.policy, meter).await?;
+        match ways.connectors {
+            None => {
+                let session = Box::pin(server.enter(Box::new(stream), selection, meter)).await;
+                let session = session.map_err(|trouble| failed(&server.name(), trouble))?;
+                Ok(Place::Here(Box::new(session)))
+            }
+            Some(connectors) => {
+                let connector = Connector::enter(connectors, (server, selection), stream);
+                Ok(Place::Connector(Box::new(Box::pin(connector).await?)))
+            }
+        }
+    }
 }
 
 /// The one connection that is tried.
@@ -119,13 +160,17 @@ impl Connections for Single {
     }
 }
 
-/// Logs in with a connection, and leaves it at that.
+/// Logs in with a connection of this tenant's, and leaves it at that.
 pub(crate) async fn log_in(
-    policy: &EgressPolicy,
-    connection: Connection,
+    ways: Ways<'_>,
+    (connection, tenant): (Connection, Option<&str>),
     time_max: Duration,
 ) -> Result<(), EffectError> {
     let tried = async {
+        let _place = match ways.connectors {
+            None => None,
+            Some(connectors) => Some(connectors.place(tenant).await?),
+        };
         let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), nonce()));
         let granted = Granted::new(
             Arc::new(Single(connection)),
@@ -133,7 +178,7 @@ pub(crate) async fn log_in(
             vault.clone(),
         );
         let connection = granted.open("connection").await?;
-        let mailbox = entered(policy, &connection, vault).await?;
+        let mailbox = entered(ways, &connection, None, vault).await?;
         // Nothing was changed that could be lost.
         let _ = mailbox.end().await;
         Ok::<_, EffectError>(())
@@ -148,124 +193,116 @@ pub(crate) async fn log_in(
 impl OpenMailbox {
     /// How its messages are told from each other.
     pub fn numbering(&self) -> Numbering {
-        match &self.session {
-            Session::Imap(imap) => Numbering::Growing {
-                validity: imap.validity,
-                next: imap.next,
-            },
-            Session::Pop(_) => Numbering::Ids,
+        match &self.place {
+            Place::Here(session) => session.numbering(),
+            Place::Connector(connector) => connector.numbering(),
         }
     }
 
     /// Bytes that were sent, and that came.
     pub fn traffic(&self) -> (u64, u64) {
-        let sent = match &self.session {
-            Session::Imap(imap) => imap.sent(),
-            Session::Pop(pop) => pop.sent(),
-        };
-        (sent, self.meter.total())
+        (self.meter.sent(), self.meter.total())
     }
 
     /// Where messages have numbers: those of the ones from this number on that IMAP's criteria find, in order.
     pub async fn search(&mut self, from: u32, criteria: Option<&str>) -> Result<Vec<u32>, EffectError> {
-        let found = match &mut self.session {
-            Session::Imap(imap) => imap.search(from, criteria).await,
-            Session::Pop(_) => Ok(Vec::new()),
-        };
-        found.map_err(|trouble| self.failed(trouble))
+        let criteria = criteria.map(str::to_owned);
+        match self.ask(&Question::Search { from, criteria }).await? {
+            Answer::Found(found) => Ok(found),
+            _ => Err(self.confused()),
+        }
     }
 
     /// Where messages have ids: all of them, in the server's order.
     pub async fn list(&mut self) -> Result<Vec<ListedMessage>, EffectError> {
-        let listed = match &mut self.session {
-            Session::Imap(_) => Ok(Vec::new()),
-            Session::Pop(pop) => pop.list().await,
-        };
-        listed.map_err(|trouble| self.failed(trouble))
+        match self.ask(&Question::List).await? {
+            Answer::Listed(listed) => Ok(listed),
+            _ => Err(self.confused()),
+        }
     }
 
     /// What is told of some of the messages: of those that are there.
     pub async fn about(&mut self, numbers: &[u32]) -> Result<Vec<AboutMessage>, EffectError> {
-        let told = match &mut self.session {
-            Session::Imap(imap) => imap.about(numbers).await,
-            Session::Pop(pop) => about_each(pop, numbers).await,
-        };
-        told.map_err(|trouble| self.failed(trouble))
+        match self.ask(&Question::About(numbers.to_vec())).await? {
+            Answer::Told(told) => Ok(told),
+            _ => Err(self.confused()),
+        }
     }
 
     /// A message, which has at most so many bytes; `None`: it is gone.
     pub async fn fetch(&mut self, number: u32, bytes_max: usize) -> Result<Option<Vec<u8>>, EffectError> {
-        let fetched = match &mut self.session {
-            Session::Imap(imap) => imap.fetch(number, bytes_max).await,
-            Session::Pop(pop) => pop.fetch(number, bytes_max).await.map(Some),
-        };
-        fetched.map_err(|trouble| self.failed(trouble))
+        match self.ask(&Question::Fetch { number, bytes_max }).await? {
+            Answer::Message(message) => Ok(message),
+            _ => Err(self.confused()),
+        }
     }
 
     /// Says what becomes of a message.
     pub async fn settle(&mut self, number: u32, afterwards: &Afterwards) -> Result<(), EffectError> {
-        let settled = match (&mut self.session, afterwards) {
-            (Session::Imap(imap), afterwards) => imap.settle(number, afterwards).await,
-            (Session::Pop(_), Afterwards::Leave) => Ok(()),
-            (Session::Pop(pop), Afterwards::Delete) => pop.delete(number).await,
-            (Session::Pop(_), Afterwards::Seen | Afterwards::Move(_)) => Err(Trouble::Unfit(
-                "speaks POP3, by which messages stay or are deleted: correct `afterwards`, or use IMAP"
-                    .to_owned(),
-            )),
-        };
-        settled.map_err(|trouble| self.failed(trouble))
+        if *afterwards == Afterwards::Leave {
+            return Ok(());
+        }
+        let afterwards = afterwards.clone();
+        let settled = self.ask(&Question::Settle { number, afterwards }).await;
+        settled.map(drop)
     }
 
     /// Whether the server tells of new messages by itself.
     pub fn can_wait(&self) -> bool {
-        match &self.session {
-            Session::Imap(imap) => imap.can_wait(),
-            Session::Pop(_) => false,
+        match &self.place {
+            Place::Here(session) => session.can_wait(),
+            Place::Connector(connector) => connector.can_wait(),
+        }
+    }
+
+    /// Whether this session may go on for long still, or is better begun anew.
+    pub fn is_fresh(&self) -> bool {
+        match &self.place {
+            Place::Here(_) => true,
+            Place::Connector(connector) => connector.is_fresh(),
         }
     }
 
     /// Waits until messages come, for so long at most: whether some have. If this is dropped before it is done, the mailbox is no
     /// good any more.
     pub async fn wait(&mut self, time_max: Duration) -> Result<bool, EffectError> {
-        let waited = match &mut self.session {
-            Session::Imap(imap) => imap.wait(time_max).await,
-            Session::Pop(_) => Ok(false),
-        };
-        waited.map_err(|trouble| self.failed(trouble))
+        match self.ask(&Question::Wait(time_max)).await? {
+            Answer::Waited(has_news) => Ok(has_news),
+            _ => Err(self.confused()),
+        }
     }
 
     /// Ends the session; what was deleted is gone then. An error is of what was deleted only.
     pub async fn end(mut self) -> Result<(), EffectError> {
-        let ended = match &mut self.session {
-            Session::Imap(imap) => {
-                // The server need not hear of it.
-                let _ = imap.log_out().await;
-                Ok(())
-            }
-            Session::Pop(pop) => pop.quit().await,
-        };
-        ended.map_err(|trouble| self.failed(trouble))
-    }
-
-    fn failed(&self, trouble: Trouble) -> EffectError {
-        let error = failed(&self.server, trouble);
-        EffectError {
-            message: self.vault.mask(&error.message).into_owned(),
-            ..error
+        let ended = self.ask(&Question::End).await;
+        let is_numbered = self.numbering() != Numbering::Ids;
+        if let Place::Connector(connector) = self.place {
+            connector.leave();
+        }
+        match ended {
+            // By numbers, messages are deleted at once.
+            Err(_) if is_numbered => Ok(()),
+            ended => ended.map(drop),
         }
     }
-}
 
-async fn about_each(pop: &mut Pop, numbers: &[u32]) -> Result<Vec<AboutMessage>, Trouble> {
-    let mut told = Vec::new();
-    for number in numbers {
-        told.push(AboutMessage {
-            number: *number,
-            bytes: pop.bytes_of(*number).await?,
-            received_at: None,
-        });
+    async fn ask(&mut self, question: &Question) -> Result<Answer, EffectError> {
+        // Boxed, since whoever looks would have to carry all that any question takes.
+        let answered = match &mut self.place {
+            Place::Here(session) => {
+                let answered = Box::pin(session.answer(question)).await;
+                answered.map_err(|trouble| failed(&self.server, trouble))
+            }
+            Place::Connector(connector) => Box::pin(connector.answer(question)).await,
+        };
+        answered.map_err(|error| masked(&self.vault, error))
     }
-    Ok(told)
+
+    /// It was answered something else than it was asked for.
+    fn confused(&self) -> EffectError {
+        let message = format!("{} was not understood because of a bug in heddle.", self.server);
+        EffectError::new(EffectCode::Internal, message)
+    }
 }
 
 /// What a client makes of a server that says this, whatever it is asked, for those who test that anything may be said.

@@ -147,10 +147,13 @@ pub fn begin(
     let is_watched = watching.is_some();
     let has_components = !manifest.components.is_empty();
     let senders = has_components.then(|| Senders::new(services.http.clone(), services.io.clone()));
-    let host = Box::new(RunHost {
+    let connections = Arc::new(connections);
+    // The place before what is put there: what is made first is copied, and this has more than a kilobyte.
+    let place = Box::new_uninit();
+    let host = RunHost {
         effects,
         vault: vault.clone(),
-        connections: Arc::new(connections),
+        connections,
         key_values: request.services.key_values,
         files: request.services.files,
         response: request.services.response,
@@ -170,7 +173,8 @@ pub fn begin(
         limits: limits.clone(),
         manifest: manifest.clone(),
         watching,
-    });
+    };
+    let host = Box::write(place, host);
     Ok(Begun {
         input: RunInput {
             trigger,

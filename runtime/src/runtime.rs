@@ -1,14 +1,15 @@
 //! The runtime: what all runs share, and how a module is run to its outcome.
 
+use crate::apart::apart;
 use crate::codecache::{DiskCache, Precompiled, usable};
 use crate::config::{ExecutorConfig, RuntimeConfig};
-use crate::effects::{self, Http, Registry};
+use crate::effects::{self, Connectors, Http, Registry};
 use crate::egress::names_for;
 use crate::ending;
 use crate::executors::{self, Company, Executors, Interrupted};
 use crate::fetch::{self, Fetch, Fetched};
 use crate::machine::half_of_memory;
-use crate::mailbox::{self, MailboxAccess, OpenMailbox};
+use crate::mailbox::{self, MailboxAccess, OpenMailbox, Ways};
 use crate::outcome::Outcome;
 use crate::plan::{self, Assembled, Plan, Shelf};
 use crate::probe::{self, Probe, ProbeWay, Probed};
@@ -71,6 +72,8 @@ struct Shared {
     place: Place,
     programs: Programs,
     services: Arc<HostServices>,
+    /// `None`: what talks to databases and mail servers executes in this process.
+    connectors: Option<Arc<Connectors>>,
     slots: Arc<Semaphore>,
     io: Option<tokio::runtime::Runtime>,
 }
@@ -135,8 +138,9 @@ impl Runtime {
             }
         };
         let http = Http::new(&config.egress);
+        let connectors = Connectors::new(&config).map(Arc::new);
         let services = Arc::new(HostServices {
-            effects: standard_effects(&config, &http),
+            effects: standard_effects(&config, &http, connectors.clone()),
             http,
             io: io.handle().clone(),
         });
@@ -145,6 +149,7 @@ impl Runtime {
             slots: Arc::new(Semaphore::new(config.concurrent_runs_max.max(1) as usize)),
             io: Some(io),
             services,
+            connectors,
             config,
             shelf,
             place,
@@ -349,8 +354,7 @@ impl Runtime {
             }
             (Place::Executors(place), Form::Sealed(program)) => {
                 let io = &inner.services.io;
-                // Boxed: the future of each run that executes here would have to carry it.
-                Box::pin(place.executors.run(program, begun, slot, io, company)).await
+                apart(|| place.executors.run(program, begun, slot, io, company)).await
             }
             // Of another runtime.
             _ => Ok(ending::refused(ending::bug(), started)),
@@ -360,7 +364,8 @@ impl Runtime {
     /// Tries a connection, outside of any run.
     pub async fn probe(&self, probe: Probe) -> Result<Probed, EffectError> {
         if probe.way == ProbeWay::Mailbox {
-            let logging_in = mailbox::log_in(&self.0.config.egress, probe.connection, probe.time_max);
+            let tried = (probe.connection, probe.tenant.as_deref());
+            let logging_in = mailbox::log_in(self.ways(), tried, probe.time_max);
             names_for(probe.owner, logging_in).await?;
             return Ok(Probed { http_status: None });
         }
@@ -370,7 +375,14 @@ impl Runtime {
     /// Opens a mailbox for a pattern, outside of its runs.
     pub async fn open_mailbox(&self, access: MailboxAccess) -> Result<OpenMailbox, EffectError> {
         let owner = access.connections.owner();
-        names_for(owner, mailbox::open(&self.0.config.egress, access)).await
+        names_for(owner, mailbox::open(self.ways(), access)).await
+    }
+
+    fn ways(&self) -> Ways<'_> {
+        Ways {
+            policy: &self.0.config.egress,
+            connectors: self.0.connectors.as_deref(),
+        }
     }
 
     /// Sends a request for a pattern, outside of its runs.
@@ -468,7 +480,7 @@ fn shelf(config: &RuntimeConfig, engines: Engines, guest: &[u8]) -> Result<Shelf
     })
 }
 
-fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
+fn standard_effects(config: &RuntimeConfig, http: &Http, connectors: Option<Arc<Connectors>>) -> Registry {
     let mut registry = Registry::default();
     registry.add(effects::Sleep);
     registry.add(effects::Wait);
@@ -484,7 +496,6 @@ fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
     registry.add(effects::Stream);
     registry.add(effects::StreamRead);
     registry.add(effects::FilePiece);
-    let connectors = effects::Connectors::new(config).map(Arc::new);
     registry.add(effects::Mail::new(&config.egress, connectors.clone()));
     registry.add(effects::Sql::new(config, connectors));
     registry

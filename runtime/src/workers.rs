@@ -1,6 +1,7 @@
 //! The workers that this crate starts, as their processes see it: which kind does what. What starts them says the kind.
 
 use crate::effects;
+use crate::mailbox;
 use heddle_processes::ChannelError;
 use heddle_sandbox::serve as executor;
 
@@ -12,6 +13,7 @@ pub fn serve_worker(kind: &str, limits: &str) -> Option<Result<(), ChannelError>
         effects::SQL_WORKER => effects::serve_sql(limits),
         effects::SQLITE_WORKER => effects::serve_sqlite(limits),
         effects::MAIL_WORKER => effects::serve_mail(limits),
+        mailbox::WORKER => mailbox::serve(limits),
         _ => return None,
     })
 }

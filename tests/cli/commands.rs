@@ -138,6 +138,42 @@ fn validate_explains_the_way_of_each_expression() {
 }
 
 #[test]
+fn validate_explains_which_code_is_compiled() {
+    let place = Place::new();
+    let node = |id: &str, code: &str| json!({"id": id, "type": "JavaScript", "data": {"parameters": {"code": code}}});
+    let pattern = json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual", "data": {}},
+            node("double", "export default ({ input }) =>\n  input.n * 2"),
+            node("sum", "export default ({ input }) => { let sum = 0; for (const x of input) sum += x; return sum; }"),
+        ],
+        "edges": [{"source": "start", "target": "double"}, {"source": "start", "target": "sum"}],
+    });
+    place.file("p.json", pattern.to_string());
+    let ended = place.run(&["validate", "--explain", "p.json"]);
+    ended.assert_code(0);
+    assert_eq!(
+        ended.stdout,
+        "p.json: is valid (no errors)\n\
+         \u{20} compiled  double · code: export default ({ input }) => input.n * 2\n\
+         \u{20} engine    sum · code: export default ({ input }) => { let sum = 0; for (const x of input) sum += x; return sum; }\n\
+         \u{20}           a statement that is neither `const`, `if` nor `return`, at 46: for (const x of input) sum += x;\n\
+         \u{20} 0 of 0 expressions compiled, 0 evaluated by the JavaScript engine\n\
+         \u{20} 1 of 2 modules of code compiled, 1 executed by the JavaScript engine\n"
+    );
+    let ended = place.run(&["validate", "--explain", "--json", "p.json"]);
+    ended.assert_code(0);
+    let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        json["files"][0]["expressions"][0],
+        json!({
+            "nodeId": "double", "parameter": "code", "route": "compiled",
+            "expression": "export default ({ input }) =>\n  input.n * 2"
+        })
+    );
+}
+
+#[test]
 fn validate_gives_machines_one_object() {
     let place = Place::new();
     place.file("good.json", doubling());

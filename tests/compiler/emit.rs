@@ -332,6 +332,8 @@ fn parameters_of_items_are_functions_of_their_own() {
       (type (;6;) (func (param i32)))
       (type (;7;) (func))
       (type (;8;) (func (param i32 i32 i32 i32)))
+      (type (;9;) (func (param i32 f64 f64) (result f64)))
+      (type (;10;) (func (param f64 f64) (result f64)))
       (import "heddle" "array" (func $array (;0;) (type 0)))
       (import "heddle" "push" (func $push (;1;) (type 1)))
       (import "heddle" "item_number" (func $item_number (;2;) (type 2)))
@@ -346,7 +348,7 @@ fn parameters_of_items_are_functions_of_their_own() {
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
       (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
-      (elem (;0;) func $dispatch:node $dispatch:function)
+      (elem (;0;) func $dispatch:node $dispatch:function $dispatch:numbers)
       (func $function:n0.condition (;10;) (type 0) (result i32)
         global.get $site
         i32.const 0
@@ -367,7 +369,7 @@ fn parameters_of_items_are_functions_of_their_own() {
         i32.const -4
         call $push
         local.get $value0
-        i32.const 0
+        i32.const 1073741824
         call $function
         call $push
         local.get $value0
@@ -388,7 +390,7 @@ fn parameters_of_items_are_functions_of_their_own() {
         memory.init 0
         data.drop 0
         ref.null func
-        i32.const 2
+        i32.const 3
         table.grow 0
         local.tee $table_base
         i32.const -1
@@ -398,7 +400,7 @@ fn parameters_of_items_are_functions_of_their_own() {
         end
         local.get $table_base
         i32.const 0
-        i32.const 2
+        i32.const 3
         table.init 0
         elem.drop 0
         local.get $base
@@ -429,7 +431,26 @@ fn parameters_of_items_are_functions_of_their_own() {
         end
         unreachable
       )
-      (@custom "heddle" (after data) "{\22abiVersion\22:6,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0,\22parameter\22:\22condition\22},{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
+      (func $dispatch:numbers (;15;) (type 9) (param i32 f64 f64) (result f64)
+        block ;; label = @1
+          block ;; label = @2
+            local.get 0
+            br_table 0 (;@2;) 1 (;@1;) 1 (;@1;)
+          end
+          local.get 1
+          local.get 2
+          call 16
+          return
+        end
+        unreachable
+      )
+      (func (;16;) (type 10) (param f64 f64) (result f64)
+        local.get 0
+        f64.const 0x1.8p+1 (;=3;)
+        f64.gt
+        f64.convert_i32_u
+      )
+      (@custom "heddle" (after data) "{\22abiVersion\22:7,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0,\22parameter\22:\22condition\22},{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
     )
     "#);
 }

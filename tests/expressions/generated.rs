@@ -17,7 +17,7 @@ const BATCHES: usize = 9;
 
 /// JSON texts, since some can't be told in Rust: null, unicode with lone surrogates, big and negative and integer-like
 /// keys, -0, dates, sparse shapes, names that objects inherit.
-const VALUES: &[&str] = &[
+pub const VALUES: &[&str] = &[
     r#"{"text": "a b-c, A", "emoji": "x😀é\ud83d", "empty": "", "n": 1234.567, "zero": -0, "big": 1e21, "list": [3, 1, 2],
         "words": ["b", "a", "C", "á"], "rows": [{"id": 1, "price": "2.50", "ok": true}, {"id": 2, "price": 10}], "object": {"b": 1, "a": null},
         "keys": {"b": 1, "10": 2, "9": 3, "-1": 4, "01": 5, "4294967295": 6}, "none": null, "flag": true, "at": "2026-03-28T12:00:00.000Z",
@@ -228,7 +228,7 @@ fn may_go_both_ways(source: &str) -> bool {
 }
 
 /// `HEDDLE_SEED` makes it others.
-fn generator() -> Generator {
+pub fn generator() -> Generator {
     let seed = std::env::var("HEDDLE_SEED");
     let seed = seed.ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     Generator::new(seed, &corpus())

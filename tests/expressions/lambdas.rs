@@ -48,6 +48,73 @@ fn destructuring_and_defaults() {
 }
 
 #[test]
+fn calls_see_nothing_of_the_one_before() {
+    assert_as_in_javascript(
+        &json!({"list": [3, 1, 2, 0], "none": []}),
+        &[
+            "$input.list.toSorted((a, b, c = 5, d = c) => { const e = c + d; return e === 10 ? a - b : 0; })",
+            "$input.list.map((x, i, all, d = x) => { const y = d; return [y, all.length]; })",
+            "$input.list.map((x, i, all, d, e) => { const y = e ?? x; return [y, d]; })",
+            "$input.list.map(x => $input.list.reduce((sum, y) => sum + y * x, x))",
+            "$input.list.map(x => [$input.list.filter((y, i, all) => y > x && all.length > i), x])",
+            "$input.list.map((x, i, all) => [$input.none.map(y => y), $input.list.find(y => y < x), all[i]])",
+            "$input.list.reduce((sum, x, i, all) => [...[sum].flat(), x, i, all.length])",
+            "$input.list.reduceRight((found, x, i) => found.concat([[x, i]]), [])",
+            "$input.list.reduceRight((a, b) => a - b)",
+            "$input.list.some((x, i) => { const y = x > 2; return y && i === 0; })",
+            "$input.list.every(x => $input.list.some(y => y === x))",
+            "'a-b-c'.replace(/-/g, (found, at) => $input.list.map(x => x + at).join(''))",
+        ],
+    );
+}
+
+#[test]
+fn functions_of_numbers_called_with_numbers_and_with_others() {
+    assert_as_in_javascript(
+        &json!({"numbers": [3, -0.5, 0, 1e300, 7], "mixed": [1, "2", null, true, [4], {}, -3]}),
+        &[
+            "$input.numbers.map((x, i) => x * 2 + i)",
+            "$input.mixed.map((x, i) => x * 2 + i)",
+            "$input.mixed.map((x, i) => x + i)",
+            "$input.numbers.map(x => x)",
+            "$input.mixed.map(x => +x)",
+            "$input.numbers.map((x, i) => i)",
+            "$input.numbers.map(x => 1)",
+            "$input.numbers.map(x => x / 0)",
+            "$input.numbers.map(x => x * 1e300)",
+            "$input.numbers.map(x => x > 1 ? Math.max(x, 4) : -x)",
+            "$input.numbers.map(x => Math.round(x) ** 2 % 5 - Math.sqrt(x))",
+            "$input.numbers.map(x => x > 1 || x === 0)",
+            "$input.mixed.map(x => x > 1 || x === 0)",
+            "$input.numbers.map(x => x && x > 1)",
+            "$input.numbers.map(x => !x)",
+            "$input.numbers.map(x => !(x > 1 && x != 7))",
+            "$input.numbers.map((x, i) => Number(x) >= i)",
+            "$input.numbers.map(x => $input.numbers.map(y => x + y))",
+            "$input.numbers.map(x => $input.numbers.map(y => y * y)[0] + x)",
+            "$input.numbers.reduce((a, b) => a + b)",
+            "$input.numbers.reduce((a, b) => a + b, '')",
+            "$input.mixed.reduce((a, b) => a + b)",
+            "$input.mixed.reduce((a, b) => a + b, 0)",
+            "$input.numbers.reduce((a, b, i) => a + b * i, 0)",
+            "$input.numbers.reduceRight((a, b) => a - b)",
+            "$input.numbers.reduce((a, b) => a > b ? a : b)",
+            "$input.numbers.reduce((a, b) => a > b, 0)",
+            "$input.numbers.filter(x => x % 2)",
+            "$input.mixed.filter(x => x > 0)",
+            "[$input.numbers.some(x => x < 0), $input.numbers.every(x => x < 5), $input.mixed.some(x => x < -5)]",
+            "[$input.numbers.find(x => x > 3), $input.numbers.findIndex(x => x > 1e301), $input.numbers.findLast(x => x)]",
+            "$input.numbers.flatMap((x, i) => x - i)",
+            "$input.numbers.toSorted((a, b) => b - a)",
+            "$input.mixed.toSorted((a, b) => a - b).length",
+            "$input.numbers.toSorted((a, b) => a > b)",
+            "Array.from({ length: 3 }, (x, i) => i * 2)",
+            "Array.from([1, 2], x => x * 2)",
+        ],
+    );
+}
+
+#[test]
 fn bodies_that_are_one_value() {
     assert_as_in_javascript(
         &json!({"list": [3, 1, 2, 0]}),

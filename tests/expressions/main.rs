@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics where it can not go on")]
 
 mod calls;
+mod code;
 mod dates;
 mod engine;
 mod failures;

@@ -32,4 +32,21 @@ each_database! {
             assert_eq!((login.status, login.code()), (401, "INVALID_CREDENTIALS"));
         }
     }
+
+    async fn what_comes_with_a_password_has_a_length(service: Service) {
+        service.user("ann").await;
+        for path in ["/api/auth/login", "/api/session"] {
+            for (field, chars_max) in [("code", 64), ("verification", 100)] {
+                let login = |chars: usize| {
+                    let mut login = json!({"email": "ann@example.com", "password": "correct-horse"});
+                    login[field] = "0".repeat(chars).into();
+                    service.post(path).json(&login).send()
+                };
+                let long = login(chars_max + 1).await;
+                assert_eq!(long.wrong_fields(), [field], "{path}: {long}");
+                let looked_at = login(chars_max).await;
+                assert_ne!(looked_at.status, 400, "{path} {field}: {looked_at}");
+            }
+        }
+    }
 }

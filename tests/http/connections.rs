@@ -192,6 +192,8 @@ each_database! {
             (json!({"provider": "x", "credentials": null}), "credentials"),
             (json!({"provider": "x", "credentials": many}), "credentials"),
             (json!({"provider": "x", "credentials": {"a": {}}}), "credentials.a"),
+            (json!({"provider": "x", "credentials": {"b": 1, "a": vec![1; 50_000]}}), "credentials.a"),
+            (json!({"provider": "x", "credentials": {"a": null}}), "credentials.a"),
             (json!({"provider": "x", "credentials": {"a": ""}}), "credentials.a"),
             (json!({"provider": "x", "credentials": {"!": "x"}}), "provider"),
         ] {

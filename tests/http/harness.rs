@@ -4,6 +4,7 @@
 //! cluster that the first test starts from Debian's package; see [`postgres`].
 
 mod deployed;
+mod described;
 mod members;
 mod postgres;
 mod request;

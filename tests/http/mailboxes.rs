@@ -7,7 +7,7 @@ use crate::harness::{Database, Service};
 use crate::webhooks::fixture::Hook;
 use dovecot::{ADDRESS, Dovecot, PASSWORD};
 use heddle_execution::scheduler;
-use heddle_runtime::EgressPolicy;
+use heddle_runtime::{EgressPolicy, WorkerProgram};
 use heddle_store::{StoreError, sql};
 use played::{Mode, listen};
 use serde_json::{Value, json};
@@ -260,6 +260,70 @@ async fn a_bad_server_costs_nothing_but_its_own_mailbox() {
         assert!(runs.is_empty(), "{bad:?}: {runs:?}");
         service.app.clock.advance(Duration::from_secs(2 * 60 * 60));
     }
+}
+
+/// No other test here has connectors: all there are of mailboxes are killed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_message_has_one_run_although_the_connector_is_killed() {
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+        config.connectors = Some(WorkerProgram {
+            program: env!("CARGO_BIN_EXE_heddle").into(),
+            arguments: vec!["worker".into()],
+        });
+    })
+    .await;
+    let fatal = [
+        ("CAPABILITY", 0),
+        ("UID SEARCH", 0),
+        ("UID FETCH 1 (UID BODY", 0),
+        // Its run is stored by then.
+        ("UID STORE 1", 1),
+        ("UID FETCH 2 (UID BODY", 1),
+    ];
+    let mode = Arc::new(Mutex::new(Mode::Fatal(fatal[0].0)));
+    let (port, _) = listen(mode.clone()).await;
+    let hook = Hook::saved(
+        &service,
+        graph(json!({"startFrom": "beginning", "afterwards": "seen"})),
+    )
+    .await;
+    let credentials = json!({"host": "127.0.0.1", "port": port.to_string(), "tls": "none", "user": "a", "password": PASSWORD});
+    connect(&hook, "imap", credentials.clone()).await;
+    let deployment = hook.deploy().await;
+    for (failures, (asked, count)) in (1..).zip(fatal) {
+        *mode.lock().unwrap() = Mode::Fatal(asked);
+        let runs = until(&hook, &deployment, |state, _| {
+            state["failures"] == json!(failures)
+        })
+        .await;
+        let error = state(&hook, &deployment).await["lastError"].clone();
+        assert_eq!(error["code"], "MAIL_FAILED", "{asked}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("the process that read it crashed"),
+            "{asked}: {error}"
+        );
+        assert_eq!(runs.len(), count, "{asked}: {runs:?}");
+        // It rests as if the server could not be reached.
+        service.app.clock.advance(Duration::from_secs(2 * 60 * 60));
+    }
+    *mode.lock().unwrap() = Mode::Well(0);
+    let runs = until(&hook, &deployment, |state, runs| {
+        runs.len() > 1 && state["failures"] == json!(0)
+    })
+    .await;
+    let subjects: Vec<&Value> = runs.iter().map(|run| &run["eventData"]["subject"]).collect();
+    assert_eq!(subjects, [&json!("2"), &json!("1")]);
+    let looked = state(&hook, &deployment).await["lastPolledAt"].clone();
+    service.app.clock.advance(Duration::from_secs(60 * 60));
+    let runs = until(&hook, &deployment, |state, _| state["lastPolledAt"] != looked).await;
+    assert_eq!(runs.len(), 2);
+    // A connection is tried in the same way.
+    let tried = service.post("/api/connections/test").bearer(&hook.user.token);
+    let body = json!({"provider": "imap", "credentials": credentials});
+    let tried = tried.json(&body).send().await;
+    assert_eq!(tried.body["ok"], true, "{tried}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

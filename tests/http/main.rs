@@ -28,6 +28,7 @@ mod fuzzed;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod harness;
+mod hostile_answers;
 mod hosting;
 mod kept_values;
 mod key_values;
@@ -64,6 +65,8 @@ mod secrecy;
 mod server;
 mod service_triggers;
 mod sessions;
+#[path = "../shared/spoiler.rs"]
+mod spoiler;
 mod subscriptions;
 mod test_cases;
 mod test_runs;

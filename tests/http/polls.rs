@@ -71,7 +71,7 @@ impl Source {
 }
 
 /// A service that may ask the tests' own.
-async fn open(database: Database) -> Service {
+pub async fn open(database: Database) -> Service {
     Service::with(database, |config| {
         config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
     })
@@ -90,7 +90,7 @@ async fn schedule(hook: &Hook<'_>, deployment: &str) -> Value {
 }
 
 /// Moves the clock, and waits until the poll that is due is over: how the schedule stands then.
-async fn tick(hook: &Hook<'_>, deployment: &str, time: &str) -> Value {
+pub async fn tick(hook: &Hook<'_>, deployment: &str, time: &str) -> Value {
     let service = hook.service;
     let time = Timestamp::parse(time).unwrap();
     let step = u64::try_from(time.millis() - service.app.clock.now().millis()).unwrap();

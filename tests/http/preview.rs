@@ -118,6 +118,22 @@ each_database! {
         assert!(!told.text.contains("hush-hush"), "{told}");
     }
 
+    async fn a_graph_may_be_unfinished(service: Service) {
+        let ann = service.user("ann").await;
+        let mut drawn = graph();
+        drawn["settings"] = json!({"timeoutMs": 0, "retry": "often"});
+        drawn["nodes"][4] = json!({"id": "after", "data": {"parameters": [], "onError": 1}});
+        let told = preview(&service, &ann, "after", json!({"x": "{{ $(\"Order\").body.id }}"}), json!({"graphData": drawn})).await;
+        assert_eq!(values(&told), json!({"x": 7}), "{told}");
+        // So its description has those fields only that count.
+        let document = service.document().await;
+        let schemas = &document["components"]["schemas"];
+        let of_request = &schemas["PreviewBody"]["properties"]["graphData"]["$ref"];
+        assert_eq!(of_request, "#/components/schemas/PreviewGraph");
+        let described: Vec<&String> = schemas["PreviewGraph"]["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(described, ["edges", "nodes"]);
+    }
+
     async fn what_can_not_be_previewed_is_told_by_field(service: Service) {
         let ann = service.user("ann").await;
         let viewer = service.member(&ann, "vic", WorkspaceRole::Viewer).await;
@@ -128,6 +144,9 @@ each_database! {
             ("both", json!({"x": 1}), json!({}), "expressions.x"),
             ("both", json!({}), json!({"graphData": []}), "graphData"),
             ("both", json!({}), json!({"graphData": {"nodes": 1}}), "graphData"),
+            ("both", json!({}), json!({"graphData": {"nodes": [["both", "Merge"]]}}), "graphData"),
+            ("both", json!({}), json!({"graphData": {"nodes": [{"id": "both", "data": []}]}}), "graphData"),
+            ("both", json!({}), json!({"graphData": {"nodes": [{"id": "both"}], "edges": [["a", "both"]]}}), "graphData"),
             ("both", json!({}), json!({"environmentId": "x"}), "environmentId"),
         ] {
             let refused = preview(&service, &ann, node, expressions, more).await;

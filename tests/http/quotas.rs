@@ -1,10 +1,11 @@
 //! Quotas: so much one user may store and have made, whatever workspaces it is spread over, and however many ask at once.
 
-use crate::harness::{Database, Reply, Service, User};
+use crate::harness::{Database, Reply, Service, User, chain};
 use crate::sessions::{account, switched, workspace};
 use heddle_api::config::Config;
 use heddle_model::quota::Quota;
 use heddle_service::auth::limits::RegistrationLimit;
+use heddle_store::quota;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -183,7 +184,7 @@ async fn bytes_are_counted_over_all_versions() {
         let quotas = [
             (Quota::PatternBytes, 50_000),
             (Quota::SecretBytes, 3_000),
-            (Quota::ConnectionBytes, 3_000),
+            (Quota::ConnectionBytes, 1_000),
         ];
         let service = Service::with(database, limited(&quotas)).await;
         let ann = service.user("ann").await;
@@ -231,11 +232,11 @@ async fn bytes_are_counted_over_all_versions() {
         set("A").await.data(200);
         set("B").await.data(200);
         assert_exceeded(&set("C").await, Quota::SecretBytes, 3_000);
-        let key = json!({"provider": "p", "apiKey": "x".repeat(4_000)});
+        let key = json!({"provider": "p", "apiKey": "x".repeat(2_000)});
         assert_exceeded(
             &post(&service, &ann, "/api/connections/api-key", key).await,
             Quota::ConnectionBytes,
-            3_000,
+            1_000,
         );
     }
 }
@@ -276,6 +277,67 @@ async fn modules_of_deployments_are_counted() {
             .get(&format!("/api/patterns/{pattern}/deployment"))
             .bearer(&ann.token);
         deployment.send().await.assert_refused(404, "NOT_FOUND");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn modules_that_were_replaced_are_counted_for_as_long_as_they_are_kept() {
+    for database in BOTH {
+        let service = Service::start(database).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let used = async |user: &User| {
+            let mut reader = service.app.store.reader().await.unwrap();
+            let user = user.id.parse().unwrap();
+            quota::count(&mut reader.db(), Quota::ModuleBytes, user)
+                .await
+                .unwrap()
+        };
+        let pattern = service.drawn(&ann, &crate::harness::doubling()).await;
+        service.deploy(&ann, &pattern).await;
+        let first = used(&ann).await;
+        service.deploy(&ann, &pattern).await;
+        assert_eq!(
+            (used(&ann).await, used(&bob).await),
+            (first, 0),
+            "it took the place of the same"
+        );
+        for value in [7, 8] {
+            let other = chain(&[
+                ("start", "OnManual", json!({})),
+                ("end", "Return", json!({"value": value})),
+            ]);
+            let before = used(&ann).await;
+            service.redrawn(&ann, &pattern, &other).await;
+            service.deploy(&ann, &pattern).await;
+            let after = used(&ann).await;
+            assert!(before > 0 && after > before, "{before} {after}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_counted_however_small_they_are() {
+    for database in BOTH {
+        let service = Service::with(database, limited(&[(Quota::Files, 3)])).await;
+        let ann = service.user("ann").await;
+        let other = workspace(&service, &ann, "Other").await;
+        let elsewhere = switched(&service, &ann, &other).await;
+        let upload = async |user: &User| {
+            let upload = service.post("/api/files").bearer(&user.token).body(vec![b'x']);
+            upload.send().await
+        };
+        let first = upload(&ann).await;
+        for user in [&ann, &elsewhere] {
+            upload(user).await.data(201);
+        }
+        assert_exceeded(&upload(&elsewhere).await, Quota::Files, 3);
+        upload(&service.user("bob").await).await.data(201);
+        let id = first.data(201)["$file"].as_str().unwrap();
+        let removed = service.delete(&format!("/api/files/{id}")).bearer(&ann.token);
+        assert_eq!(removed.send().await.status, 204);
+        service.app.clock.advance(Duration::from_secs(60));
+        upload(&elsewhere).await.data(201);
+        assert_exceeded(&upload(&ann).await, Quota::Files, 3);
     }
 }
 

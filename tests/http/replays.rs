@@ -49,7 +49,10 @@ pub async fn told(service: &Service, user: &User, deployment: &str, run: &str) -
         (200, "text/event-stream"),
         "{reply}"
     );
-    let mut events: Vec<Value> = events(&reply.text).into_iter().map(|(_, data)| data).collect();
+    let events = events(&reply.text);
+    let path = "/api/deployments/{id}/runs/{runId}/trace";
+    service.assert_events_described("post", path, &events).await;
+    let mut events: Vec<Value> = events.into_iter().map(|(_, data)| data).collect();
     let end = events.pop().unwrap();
     assert_eq!(end["type"], "end", "{reply}");
     (events, end)

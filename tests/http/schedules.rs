@@ -281,6 +281,8 @@ each_database! {
             (json!({"cron": ""}), "cron", "has 0 fields", json!({"start": 0, "end": 0})),
             (json!({"cron": "𝕏 * * * *"}), "cron", "`𝕏` is not a valid minute", json!({"start": 0, "end": 2})),
             (json!({"cron": "0 0 30 2 *"}), "cron", "never fires", json!({"start": 0, "end": 10})),
+            (json!({"cron": "0 0 30 2 +1"}), "cron", "`+1` is not a valid day of week", json!({"start": 9, "end": 11})),
+            (json!({"cron": "*/+5 0 * * *"}), "cron", "`*/+5` is not a valid minute", json!({"start": 0, "end": 4})),
             (json!({"cron": "0 9 * * *", "timezone": "Mars"}), "timezone", "not an IANA time zone", Value::Null),
         ] {
             let reply = preview(body.clone()).await;

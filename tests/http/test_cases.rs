@@ -502,11 +502,17 @@ each_database! {
             (json!({"name": "x", "ignore": ["error"]}), "ignore[0]"),
             (json!({"name": "x", "expect": {"error": {}, "output": null}}), "expect.output"),
             (json!({"name": "x", "expect": {"nodes": 1}}), "expect.nodes"),
+            (json!({"name": "x", "expect": [{"double": 8}]}), "expect"),
+            (json!({"name": "x", "expect": {"error": ["UNLUCKY"]}}), "expect.error"),
         ] {
             let refused = post(&service, &ann, &path, wrong).await;
             refused.assert_refused(400, "VALIDATION");
             assert_eq!(refused.body["error"]["details"][0]["path"], field, "{refused}");
         }
+        let values = json!({"name": "x", "graphData": doubling(), "tests": [["a test"]]});
+        let imported = post(&service, &ann, "/api/patterns/import", values).await;
+        imported.assert_refused(400, "VALIDATION");
+        assert_eq!(imported.body["error"]["details"][0]["path"], "tests[0]", "{imported}");
         let large = json!({"name": "x", "event": "x".repeat(300_000)});
         post(&service, &ann, &path, large).await.assert_refused(413, "PAYLOAD_TOO_LARGE");
         let id = added(&service, &ann, &pattern, json!({"name": "x"})).await;

@@ -39,6 +39,9 @@ each_database! {
         assert_eq!((name.as_str(), &end["error"]), ("end", &Value::Null));
         assert_eq!((&end["result"]["status"], &end["result"]["output"]), (&json!("completed"), &json!({"double": 8})));
         assert_eq!(end["result"]["trace"].as_array().unwrap().len(), 4);
+        let begun = events.iter().find(|(_, data)| data["phase"] == "started").unwrap();
+        assert_eq!(begun.1.get("durationUs"), None, "how it ended is told of what has ended only: {stream}");
+        service.assert_events_described("post", "/api/execute/stream", &events).await;
     }
 
     async fn effects_and_failures_are_told(service: Service) {
@@ -57,6 +60,7 @@ each_database! {
         let (_, failed) = events.iter().rev().find(|(name, data)| name == "node" && data["nodeId"] == "ask").unwrap();
         assert_eq!(failed["error"]["nodeId"], "ask", "{stream}");
         assert_eq!(events.last().unwrap().1["result"]["status"], "failed");
+        service.assert_events_described("post", "/api/execute/stream", &events).await;
     }
 
     async fn closing_the_stream_cancels_the_run(service: Service) {
@@ -113,4 +117,7 @@ async fn a_run_that_takes_too_long_ends_the_stream_with_an_error() {
         ("end", &json!("EXECUTION_TIMEOUT"), &Value::Null),
         "{stream}"
     );
+    service
+        .assert_events_described("post", "/api/execute/stream", &events)
+        .await;
 }

@@ -7,7 +7,7 @@ mod encodings;
 pub mod fixture;
 mod forged;
 mod forms;
-mod issuers;
+pub mod issuers;
 mod owners;
 mod parameters;
 mod records;

@@ -24,8 +24,8 @@ class Service:
     def __init__(self, files, database_url):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE_")}
         environment |= {"HEDDLE_LISTEN": "127.0.0.1:0", "HEDDLE_DATA_DIR": str(files / "data"), "HEDDLE_LOG": "warn"}
-        # Nobody sends it: without one, its paths would not even ask for it.
-        environment["HEDDLE_OPERATOR_TOKEN"] = "of the operator, of thirty-two characters or more"
+        self.operator_token = "of-the-operator-of-thirty-two-characters-or-more"
+        environment["HEDDLE_OPERATOR_TOKEN"] = self.operator_token
         if database_url:
             environment["HEDDLE_DATABASE_URL"] = database_url
             environment["HEDDLE_MASTER_KEY"] = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
@@ -44,14 +44,18 @@ class Service:
         self.url = line.removeprefix("listening on ").split()[0]
         self.token = None
 
-    def call(self, method, path, body=None):
-        headers = {"Content-Type": "application/json"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        data = None if body is None else json.dumps(body).encode()
+    def send(self, method, path, data=None, content_type="application/json", token=None):
+        """The bytes of the answer to the user's request, or to that of whoever has the token."""
+        headers = {"Content-Type": content_type}
+        if token or self.token:
+            headers["Authorization"] = f"Bearer {token or self.token}"
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         with urllib.request.urlopen(request) as reply:
-            return json.load(reply)
+            return reply.read()
+
+    def call(self, method, path, body=None, token=None):
+        """The same for JSON, both ways."""
+        return json.loads(self.send(method, path, None if body is None else json.dumps(body).encode(), token=token))
 
     def stop(self):
         self.process.terminate()

@@ -30,6 +30,7 @@ mod mail_in_connectors;
 mod mariadb;
 #[path = "../shared/needs.rs"]
 mod needs;
+mod of_numbers;
 mod pairing;
 mod patterns;
 mod peers;
@@ -63,3 +64,5 @@ mod sqlite;
 mod sqlite_in_connectors;
 mod streams;
 mod taken_up;
+#[path = "../shared/tried.rs"]
+mod tried;

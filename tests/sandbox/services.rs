@@ -74,7 +74,15 @@ pub fn open_runtime() -> Runtime {
     })
 }
 
-/// The same, with the drivers of databases and mail servers in processes of their own.
+/// A runtime that may reach what an operator's list has, besides public addresses.
+pub fn runtime_that_may_reach(allowed: &str) -> Runtime {
+    start(RuntimeConfig {
+        egress: EgressPolicy::parse([allowed]).unwrap(),
+        ..config()
+    })
+}
+
+/// [`open_runtime`], with the drivers of databases and mail servers in processes of their own.
 pub fn open_runtime_with_connectors() -> Runtime {
     with_connectors(EgressPolicy::parse(["127.0.0.0/8"]).unwrap())
 }
@@ -117,6 +125,15 @@ pub fn runtime_with_crashing_connectors(files: SqliteFiles) -> Runtime {
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
         sqlite_files: files,
         connectors: Some(connectors(&["crash"])),
+        ..config()
+    })
+}
+
+/// A runtime that may reach this machine, and whose connectors open any mailbox and then say this, whatever they are asked.
+pub fn runtime_with_lying_connectors(answer: &str) -> Runtime {
+    start(RuntimeConfig {
+        egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
+        connectors: Some(connectors(&["lie", answer])),
         ..config()
     })
 }

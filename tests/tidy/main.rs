@@ -180,14 +180,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Generated code, which has no purpose of its own.
-const GENERATED: &str = "console/artifact";
+/// Generated code, which has no purpose of its own, and what others have written.
+const NOT_OURS: &[&str] = &["console/artifact", "vendor"];
 
 /// All Rust sources of the repository: path from its root, and text.
 fn sources() -> Vec<(String, String)> {
     let found: Vec<_> = files_under(Path::new(""), "rs")
         .into_iter()
-        .filter(|path| !path.starts_with(GENERATED))
+        .filter(|path| !NOT_OURS.iter().any(|folder| path.starts_with(folder)))
         .map(|path| {
             (
                 path.display().to_string(),

@@ -151,10 +151,7 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
     ),
     ("api/model", &["tokio", "axum", "wasmtime", "reqwest", "hyper"]),
     ("api/store", &["axum", "http", "wasmtime", "reqwest", "hyper"]),
-    (
-        "api/files",
-        &["axum", "http", "sqlx", "wasmtime", "reqwest", "hyper"],
-    ),
+    ("api/files", &["axum", "http", "sqlx", "wasmtime", "hyper"]),
     ("api/execution", &["axum", "http", "sqlx", "clap", "hyper"]),
     ("api/service", &["axum", "sqlx", "clap", "hyper"]),
     ("api", &["sqlx", "wasmtime"]),

@@ -28,6 +28,7 @@ use heddle_store::turns::Turns;
 use heddle_store::{Failed, Load, Store, StoreError};
 use metrics::counter;
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -166,7 +167,11 @@ impl Acceptor {
     pub async fn accept(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
         let state = new.deployment.state.clone();
-        let stored = tokio::time::timeout(ANSWER_MAX, self.begin_or_send(new)).await;
+        let stored = {
+            // Where it stays: handed to the timer, it would be copied several times, and is two kilobytes.
+            let storing = pin!(self.begin_or_send(new));
+            tokio::time::timeout(ANSWER_MAX, storing).await
+        };
         let stored = stored.unwrap_or_else(|_| Err(StoreError::Unavailable(Failed::Overdue).into()));
         counted(&state, stored)
     }
@@ -254,10 +259,11 @@ impl Acceptor {
     fn waiting(
         &self,
         id: RunId,
-        new: NewRun,
+        mut new: NewRun,
         reservation: Option<Reservation>,
         answer: oneshot::Sender<Result<Accepted, ServiceError>>,
     ) -> Waiting {
+        let text = new.text.take();
         let (mut run, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
         if !self.parts.lease.executes() && run.wait {
             // As with a run that has parked, only those who wait for its end have something of it here: maybe before this
@@ -265,7 +271,7 @@ impl Acceptor {
             run.live.set_parked(true);
             self.parts.notifier.live.insert(id, run.live.clone());
         }
-        let row = row(&run, key.clone());
+        let row = row(&run, text, key.clone());
         if reservation.as_ref().is_none_or(|it| it.is_stored()) {
             run.event.leave();
         }
@@ -283,13 +289,14 @@ impl Acceptor {
     /// Begins the run, then waits until it is stored.
     async fn begin(
         &self,
-        new: NewRun,
+        mut new: NewRun,
         (id, place, reservation): (RunId, Place, Reservation),
     ) -> Result<Accepted, ServiceError> {
         self.check_lease().await?;
         let executor = self.parts.dispatcher.executor().ok_or(StoreError::Closed)?;
+        let text = new.text.take();
         let (executing, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
-        let (mut row, run) = (row(&executing, key.clone()), executing.without_event());
+        let (mut row, run) = (row(&executing, text, key.clone()), executing.without_event());
         let by = (&self.parts.clock, &self.patience);
         let stage = match early::begin(executor, by, executing, place).await {
             Early::Begun(stored) => Stage::Begun(stored),
@@ -341,15 +348,16 @@ async fn stored(
     answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
 }
 
-/// What is stored of a run before it is acknowledged: a copy, since the run goes on with what it has.
-fn row(run: &Run, key: Option<(String, String)>) -> AcceptedRow {
+/// What is stored of a run before it is acknowledged: a copy, since the run goes on with what it has. Of the event, `text`, if
+/// there is one.
+fn row(run: &Run, text: Option<Arc<str>>, key: Option<(String, String)>) -> AcceptedRow {
     AcceptedRow {
         id: run.id,
         deployment_id: run.deployment.id,
         tenant: run.deployment.tenant,
         triggered_by: run.triggered_by,
         node_id: run.node_id.clone(),
-        event: run.event.text().map(ToOwned::to_owned),
+        event: run.event.text().map(|own| text.unwrap_or_else(|| own.into())),
         artifact: run.deployment.artifact.clone(),
         version_number: run.deployment.version_number,
         accepted_at: run.accepted_at,
@@ -467,27 +475,35 @@ fn settle(parts: &Parts, it: Box<Waiting>, stored: &Result<Keys, StoreError>) {
         return drop(answer.send(refused));
     }
     run_metrics::accepted(run.triggered_by);
-    let ticket = Ticket {
-        run_id: run.id,
-        end: run.live.watch(),
-        beginning: run.offer_stream(),
-    };
+    let (run_id, beginning) = (run.id, run.offer_stream());
     tail.accepted(&run);
     if !matches!(stage, Stage::Due) {
         tail.phase(&run, Phase::Executing);
     }
-    match stage {
+    let end = match stage {
         Stage::Due if parts.lease.executes() => {
+            let end = run.live.watch();
             live.insert(run.id, run.live.clone());
             parts.dispatcher.queue(run, reservation);
+            end
         }
-        Stage::Due => {}
+        Stage::Due => run.live.watch(),
         Stage::Begun(waits) => {
+            let end = run.live.watch();
             live.insert(run.id, run.live.clone());
             drop(waits.send(run.owner));
+            end
         }
-        Stage::Ended(ended, figures) => parts.notifier.ended(&run, figures, ended),
-    }
+        Stage::Ended(ended, figures) => {
+            parts.notifier.ended(&run, figures, ended);
+            run.live.watch()
+        }
+    };
+    let ticket = Ticket {
+        run_id,
+        end,
+        beginning,
+    };
     drop(answer.send(Ok(Accepted::New(ticket))));
 }
 

@@ -172,10 +172,10 @@ impl FinishedAttempt {
         Ok((Box::new(end_row(&self.run, &ended, outcome, now)), ended))
     }
 
-    /// Whether the run parks for the first time.
-    pub fn begins_to_wait(&self) -> bool {
+    /// Whether the run parks.
+    pub fn parks(&self) -> bool {
         let parks = |outcome: &Outcome| outcome.status == Status::Parked;
-        !self.run.has_parked && self.result.outcome().is_some_and(parks)
+        self.result.outcome().is_some_and(parks)
     }
 
     /// The run may not wait, and fails with this.

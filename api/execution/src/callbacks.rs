@@ -2,15 +2,16 @@
 
 pub(crate) mod steps;
 
+use crate::blocking::computing_if_large;
 use crate::poller::Wakeup;
+use heddle_compiler::text::values_at_most;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::form::Form;
+use heddle_model::form::{Form, VALUES_MAX};
 use heddle_model::ids::{DeploymentId, RunId, UserId};
-use heddle_runtime::aside_if_large;
 use heddle_store::archive;
-use heddle_store::runs::journal::{self, Kept, Payload};
+use heddle_store::runs::journal::{self, Kept, Payload, StoredEntry};
 use heddle_store::runs::listing;
 use heddle_store::runs::waiting::{self, Filter, WaitingRow};
 use heddle_store::vault::Vault;
@@ -24,6 +25,10 @@ use std::sync::Arc;
 
 /// Bytes of a token; the rest of the HMAC is left out.
 const TOKEN_BYTES: usize = 16;
+
+/// Bytes of all that comes for one run: whatever it takes of that is a result of its effects, which have no more either. How many
+/// places it has nobody knows but itself.
+const SIGNAL_BYTES_MAX: i64 = 32 << 20;
 
 /// What is before the place in what a token is made of. No place has a line break, so that no token is one of another kind.
 const STEP: &str = "step\n";
@@ -162,11 +167,15 @@ impl Callbacks {
     ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
         let load = Load::of(None, event.len());
-        let payload = packed(None, event).await?;
+        let seen = self.see(None, run, &place).await?;
+        let payload = computing_if_large(None, event.len(), move || Payload::new(event)).await?;
         let found = self
             .store
             .write_sized(load, move |db| {
-                Box::pin(async move { call_back(db, run, &place, &payload, now_ms).await })
+                Box::pin(async move {
+                    let at = (run, place.as_str(), now_ms);
+                    call_back(db, at, &payload, seen.as_ref()).await
+                })
             })
             .await?;
         self.told(found)
@@ -181,29 +190,59 @@ impl Callbacks {
         event: String,
     ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
-        let load = Load::of(Some(editor.user()), event.len());
-        let payload = packed(Some(editor.user()), event.clone()).await?;
+        let mut reader = self.store.reader().await?;
+        let run_row = listing::visible(&mut reader.db(), &editor, deployment, run).await?;
+        drop(reader);
+        run_row.ok_or(Code::NotFound)?;
+        let user = Some(editor.user());
+        let seen = self.see(user, run, &place).await?;
+        let mut reader = self.store.reader().await?;
+        let at = (run, place.as_str(), now_ms);
+        let found = waits_as_seen(&mut reader.db(), at, seen.as_ref()).await?;
+        drop(reader);
+        let state = match found {
+            Ok(state) => state,
+            Err(instead) => return self.told(instead),
+        };
+        let load = Load::of(user, event.len());
+        // Before the transaction, since events may have megabytes, and forms many choices.
+        let of_state = seen.as_ref().map_or(0, |seen| seen.entry.bytes());
+        let bytes = event.len().saturating_add(of_state);
+        let fitted = move || checked(&state, event).map(Payload::new);
+        let fitted = computing_if_large(user, bytes, fitted).await?;
+        let payload = fitted.map_err(|refused| Code::Validation.with(refused))?;
         let write = self.store.write_sized(load, move |db| {
             Box::pin(async move {
                 if listing::visible(db, &editor, deployment, run).await?.is_none() {
                     return Ok(Found::Nothing);
                 }
-                match look(db, run, &place, now_ms).await? {
-                    Look::Early => Ok(Found::Nothing),
-                    Look::Waiting(state) => match checked(&state, &event) {
-                        Ok(None) => call_back(db, run, &place, &payload, now_ms).await,
-                        Ok(Some(event)) => {
-                            let payload = Payload::new(event);
-                            call_back(db, run, &place, &payload, now_ms).await
-                        }
-                        Err(refused) => Ok(Found::Refused(refused)),
-                    },
-                    _ => call_back(db, run, &place, &payload, now_ms).await,
+                let at = (run, place.as_str(), now_ms);
+                match waits_as_seen(db, at, seen.as_ref()).await? {
+                    Ok(state) => take(db, (run, place.as_str()), &payload, state).await,
+                    Err(instead) => Ok(instead),
                 }
             })
         });
-        let found = write.await?;
-        self.told(found)
+        let found: Result<Found, StoreError> = write.await;
+        self.told(found?)
+    }
+
+    /// Reads in what state a run waits at a place, so that a transaction, for which others wait, need not.
+    async fn see(
+        &self,
+        payer: Option<UserId>,
+        run: RunId,
+        place: &str,
+    ) -> Result<Option<Seen>, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let entry = journal::entry_of(&mut reader.db(), run, keys_of(place)).await?;
+        drop(reader);
+        // That of one that is over is its result, which nobody wants.
+        let Some(entry) = entry.filter(|entry| entry.number.is_none()) else {
+            return Ok(None);
+        };
+        let seen = computing_if_large(payer, entry.bytes(), move || Seen::of(entry)).await?;
+        Ok(Some(seen?))
     }
 
     fn told(&self, found: Found) -> Result<CallbackResponse, ServiceError> {
@@ -216,7 +255,10 @@ impl Callbacks {
                     page: html(&state, "respondPage"),
                 })
             }
-            Found::Refused(message) => Err(Code::Validation.with(message)),
+            Found::Full => Err(Code::PayloadTooLarge.with(format!(
+                "The run can't take this: it was sent {} MiB, which is all that a run can hold.",
+                SIGNAL_BYTES_MAX >> 20
+            ))),
             Found::Again => Err(called_before()),
             Found::Over => Err(over()),
             Found::Nothing => Err(Code::NotFound.into()),
@@ -226,8 +268,9 @@ impl Callbacks {
     /// What the node asks by; an error unless a call would be the one that counts. Changes nothing.
     pub async fn look(&self, run: RunId, place: &str) -> Result<Asked, ServiceError> {
         let now_ms = self.clock.now().millis();
+        let seen = self.see(None, run, place).await?;
         let mut reader = self.store.reader().await?;
-        match look(&mut reader.db(), run, place, now_ms).await? {
+        match look(&mut reader.db(), (run, place, now_ms), seen.as_ref()).await? {
             Look::Early => Ok(Asked::default()),
             Look::Waiting(state) => Ok(Asked {
                 page: html(&state, "page"),
@@ -253,8 +296,13 @@ impl Callbacks {
         rows.truncate(size);
         let last = rows.last().filter(|_| has_more);
         let next = last.map(|row| (row.run_id, row.key.clone()));
-        let callbacks = rows.into_iter().filter_map(WaitingCallback::read);
-        let callbacks = callbacks.filter(|callback| callback.until > now).collect();
+        // What runs wait in may be large.
+        let bytes = rows.iter().map(WaitingRow::state_bytes).sum();
+        let read = computing_if_large(Some(scope.user()), bytes, move || {
+            let callbacks = rows.into_iter().filter_map(WaitingCallback::read);
+            callbacks.filter(|callback| callback.until > now).collect()
+        });
+        let callbacks: Vec<WaitingCallback> = read.await?;
         Ok(WaitingPage { callbacks, next })
     }
 }
@@ -264,12 +312,15 @@ fn form(state: &Value) -> Option<Form> {
     state.get("form")?.as_object().map(Form::of)
 }
 
-/// An answer by a member, with the values that the form makes of its body, or why it does not fit; `None`: the wait has no form.
-fn checked(state: &Value, event: &str) -> Result<Option<String>, String> {
+/// An answer by a member, with the values that the form makes of its body, if the wait has one, or why it does not fit.
+fn checked(state: &Value, event: String) -> Result<String, String> {
     let Some(form) = form(state) else {
-        return Ok(None);
+        return Ok(event);
     };
-    let mut event: Value = serde_json::from_str(event).unwrap_or_default();
+    if values_at_most(&event) > VALUES_MAX {
+        return Err(format!("The body has more than {VALUES_MAX} values."));
+    }
+    let mut event: Value = serde_json::from_str(&event).unwrap_or_default();
     let given = event.get("body").and_then(Value::as_object).cloned();
     let given = given.unwrap_or_default();
     if let Some(told) = form.unknown(&given) {
@@ -281,14 +332,7 @@ fn checked(state: &Value, event: &str) -> Result<Option<String>, String> {
     if let Some(event) = event.as_object_mut() {
         event.insert("body".to_owned(), Value::Object(values));
     }
-    Ok(Some(event.to_string()))
-}
-
-/// An event as it is stored: made before a transaction, and aside if that takes long.
-async fn packed(payer: Option<UserId>, event: String) -> Result<Payload, ServiceError> {
-    let payer = payer.map(|user| user.as_u128());
-    let packed = aside_if_large(payer, event.len(), move || Payload::new(event)).await;
-    packed.ok_or_else(|| Code::Internal.into())
+    Ok(event.to_string())
 }
 
 /// HTML that the state of a wait has.
@@ -347,7 +391,7 @@ pub struct WaitingCallback {
 impl WaitingCallback {
     /// `None`: it is an effect of another kind.
     fn read(row: WaitingRow) -> Option<Self> {
-        let state: Value = serde_json::from_str(&row.state).ok()?;
+        let state: Value = serde_json::from_str(&row.unpacked_state().ok()?).ok()?;
         state.get("respondBody")?;
         let until = Timestamp::from_millis(state.get("untilMs")?.as_i64()?);
         let place = place_of(&row.key)?.to_owned();
@@ -367,28 +411,49 @@ const FIRST_EFFECT: &str = "/1.0";
 /// What a call found.
 enum Found {
     /// It is the first: the state of the run's wait, null if the run is not there yet.
-    First(Value),
-    /// It does not fit the form; why.
-    Refused(String),
+    First(Arc<Value>),
+    /// The run was sent as much as it can hold.
+    Full,
     Again,
     Over,
     Nothing,
 }
 
+impl Found {
+    /// What there is in place of a wait.
+    fn instead(look: &Look) -> Self {
+        match look {
+            Look::Nothing | Look::Early | Look::Waiting(_) => Found::Nothing,
+            Look::Over => Found::Over,
+            Look::Called => Found::Again,
+        }
+    }
+}
+
 async fn call_back(
     db: &mut Db<'_>,
-    run: RunId,
-    place: &str,
+    (run, place, now_ms): (RunId, &str, i64),
     payload: &Payload,
-    now_ms: i64,
+    seen: Option<&Seen>,
 ) -> Result<Found, StoreError> {
-    let state = match look(db, run, place, now_ms).await? {
-        Look::Nothing => return Ok(Found::Nothing),
-        Look::Over => return Ok(Found::Over),
-        Look::Called => return Ok(Found::Again),
-        Look::Early => Value::Null,
+    let state = match look(db, (run, place, now_ms), seen).await? {
+        Look::Early => Arc::default(),
         Look::Waiting(state) => state,
+        other => return Ok(Found::instead(&other)),
     };
+    take(db, (run, place), payload, state).await
+}
+
+/// Keeps what has come for a place of a run.
+async fn take(
+    db: &mut Db<'_>,
+    (run, place): (RunId, &str),
+    payload: &Payload,
+    state: Arc<Value>,
+) -> Result<Found, StoreError> {
+    if journal::signal_bytes(db, run).await? >= SIGNAL_BYTES_MAX {
+        return Ok(Found::Full);
+    }
     if !journal::signal(db, run, place, payload).await? {
         return Ok(Found::Again);
     }
@@ -405,35 +470,83 @@ enum Look {
     /// The run has not come there yet.
     Early,
     /// It waits, in this state.
-    Waiting(Value),
+    Waiting(Arc<Value>),
 }
 
-async fn look(db: &mut Db<'_>, run: RunId, place: &str, now_ms: i64) -> Result<Look, StoreError> {
+/// The state in which a run was seen to wait.
+struct Seen {
+    entry: StoredEntry,
+    state: Arc<Value>,
+}
+
+impl Seen {
+    fn of(entry: StoredEntry) -> Result<Self, StoreError> {
+        let state = state(&entry.clone().unpacked()?);
+        Ok(Seen {
+            entry,
+            state: Arc::new(state),
+        })
+    }
+
+    /// Whether a state is the one that was read here.
+    fn is_of(&self, state: &Arc<Value>) -> bool {
+        Arc::ptr_eq(&self.state, state)
+    }
+}
+
+/// Looks how a place of a run is. What was seen before is not read again if it is the same still.
+async fn look(
+    db: &mut Db<'_>,
+    (run, place, now_ms): (RunId, &str, i64),
+    seen: Option<&Seen>,
+) -> Result<Look, StoreError> {
     match journal::is_running(db, run).await? {
         None => return Ok(Look::Nothing),
         Some(false) => return Ok(Look::Over),
         Some(true) => {}
     }
-    // The wait's effect is the first of its execution; outside of loops the execution's path is empty.
-    let keys = [
-        format!("{place}{FIRST_EFFECT}"),
-        format!("{place}/{FIRST_EFFECT}"),
-    ];
-    let entry = journal::entry_of(db, run, keys).await?;
+    let entry = journal::entry_of(db, run, keys_of(place)).await?;
     if journal::signalled(db, run).await?.contains(place) {
         return Ok(Look::Called);
     }
     let Some(entry) = entry else {
         return Ok(Look::Early);
     };
-    let state = state(&entry);
+    if entry.number.is_some() {
+        return Ok(Look::Over);
+    }
+    let state = match seen.filter(|seen| seen.entry == entry) {
+        Some(seen) => seen.state.clone(),
+        None => Seen::of(entry)?.state,
+    };
     let until_ms = state.get("untilMs").and_then(Value::as_i64);
-    let is_over = entry.number.is_some() || until_ms.is_some_and(|until_ms| until_ms <= now_ms);
+    let is_over = until_ms.is_some_and(|until_ms| until_ms <= now_ms);
     Ok(match is_over {
         true => Look::Over,
         false if state.get("respondBody").is_none() => Look::Early,
         false => Look::Waiting(state),
     })
+}
+
+/// The state in which a run waits at a place, if that is what was seen before, or what there is in place of that. What waits otherwise than
+/// it was seen is so rare that whoever answers may ask again.
+async fn waits_as_seen(
+    db: &mut Db<'_>,
+    at: (RunId, &str, i64),
+    seen: Option<&Seen>,
+) -> Result<Result<Arc<Value>, Found>, StoreError> {
+    Ok(match look(db, at, seen).await? {
+        Look::Waiting(state) if seen.is_some_and(|seen| seen.is_of(&state)) => Ok(state),
+        other => Err(Found::instead(&other)),
+    })
+}
+
+/// The keys that the effect of a wait at a place may have: it is the first of its execution, whose path is empty outside of loops.
+fn keys_of(place: &str) -> [String; 2] {
+    [
+        format!("{place}{FIRST_EFFECT}"),
+        format!("{place}/{FIRST_EFFECT}"),
+    ]
 }
 
 /// The place of an effect that a callback's URL names.

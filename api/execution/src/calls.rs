@@ -22,18 +22,18 @@ use crate::stop::Stop;
 use heddle_catalogue::Start;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::file::{self, Holder};
-use heddle_model::ids::{EnvironmentId, PatternId, RunId};
+use heddle_model::ids::{EnvironmentId, PatternId, RunId, UserId};
 use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{
     Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, EffectResult, Park, Progress,
+    aside_if_large,
 };
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::runs::journal;
 use heddle_store::{Store, deployments, workspaces};
 use serde_json::json;
-use serde_json::value::to_raw_value;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -64,6 +64,8 @@ struct CallingRun {
     /// `None`: a test run, of which nothing is stored.
     id: Option<RunId>,
     tenant: Tenant,
+    /// Who owns the tenant, for whom is read what called runs have given; `None`: a test run, which parks at none.
+    user: Option<UserId>,
     origin: Origin,
     depth: u32,
     owner: Arc<str>,
@@ -75,6 +77,7 @@ impl PatternCalls {
         self.of(CallingRun {
             id: Some(run.id),
             tenant: run.deployment.tenant,
+            user: Some(run.deployment.owner),
             origin: run.deployment.origin(),
             depth: run.depth,
             owner: run.owner.clone(),
@@ -86,6 +89,7 @@ impl PatternCalls {
         self.of(CallingRun {
             id: None,
             tenant,
+            user: None,
             origin: Origin {
                 environment,
                 is_main: true,
@@ -145,7 +149,7 @@ struct CallEffect {
 
 impl CallEffect {
     /// Starts the called run, and waits for its end if that is wanted.
-    async fn start(&self, call: Call, context: &CallContext) -> Result<Progress, EffectError> {
+    async fn start(&self, mut call: Call, context: &CallContext) -> Result<Progress, EffectError> {
         let depth = self.run.depth.saturating_add(1);
         if depth > DEPTH_MAX {
             let message = format!(
@@ -162,8 +166,7 @@ impl CallEffect {
             );
             EffectError::new(EffectCode::CallTarget, message)
         })?;
-        let event =
-            to_raw_value(&call.inputs).map_err(|error| unavailable(&ServiceError::internal(error)))?;
+        let event = std::mem::take(&mut call.inputs);
         let id = self
             .files_of(event.get())
             .await
@@ -172,6 +175,7 @@ impl CallEffect {
             triggered_by: TriggeredBy::Call,
             node_id: Some(trigger.node_id.clone()),
             event,
+            text: None,
             // A run that starts again after a stop of the server finds the one that it has called.
             idempotency: self.run.id.map(|parent| {
                 IdempotencyKey::of_run(parent, format!("call {}@{}", context.key, context.attempt))
@@ -294,13 +298,20 @@ impl CallEffect {
         let Some(parent) = self.run.id else {
             return Ok(CalledRun::Gone);
         };
-        let signals = journal::signals(&mut reader.db(), parent).await?;
-        let signal = signals.into_iter().find(|(key, _)| *key == context.key);
-        Ok(match (signal, running) {
-            (Some((_, payload)), _) => CalledRun::Ended(call_result::of_signal(&payload)),
-            (None, Some(true)) => CalledRun::Running,
-            (None, _) => CalledRun::Gone,
-        })
+        let signal = journal::signal_of(&mut reader.db(), parent, &context.key).await?;
+        drop(reader);
+        let Some(signal) = signal else {
+            return Ok(match running {
+                Some(true) => CalledRun::Running,
+                _ => CalledRun::Gone,
+            });
+        };
+        let owner = self.run.user.map(UserId::as_u128);
+        let read = aside_if_large(owner, signal.bytes(), move || {
+            signal.unpacked().map(|payload| call_result::of_signal(&payload))
+        });
+        let result = read.await.ok_or(Code::Internal)?;
+        Ok(CalledRun::Ended(result?))
     }
 
     /// What is called, if the caller may.

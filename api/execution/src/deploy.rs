@@ -361,6 +361,9 @@ impl Deployer {
                     deployed_schedules::register(db, &editor, stored.id, &manifest, now).await?;
                     let of_user: &[Quota] = &[Quota::ModuleBytes, Quota::Schedules];
                     let mut added = vec![(Payer::User(stored.user_id), of_user)];
+                    if let Some(workspace) = stored.workspace_id {
+                        added.push((Payer::Workspace(workspace), &[Quota::ModuleBytes]));
+                    }
                     if !slot.is_main() {
                         let nodes: Vec<&str> = (manifest.triggers.iter())
                             .map(|trigger| trigger.node_id.as_str())

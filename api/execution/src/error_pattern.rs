@@ -8,12 +8,12 @@ use crate::live::Ended;
 use crate::run::{IdempotencyKey, NewRun, Run};
 use crate::stored_event::stored_event;
 use heddle_catalogue::Start;
-use heddle_model::error::{ServiceError, chain};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::file::Holder;
 use heddle_model::ids::{PatternId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::status::TriggeredBy;
-use heddle_runtime::RunError;
+use heddle_runtime::{RunError, aside_if_large};
 use heddle_store::Store;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -80,20 +80,26 @@ impl ErrorPatterns {
             Some(event) => event.to_owned(),
             None => stored_event(&self.store, run.id).await?,
         };
-        let failure = Failure {
-            run_id: run.id,
-            pattern_id: run.deployment.pattern_id(),
-            node_id: ended.error.as_ref().and_then(|error| error.node_id.as_deref()),
-            error: ended.error.as_ref(),
-            event_data: shown(event),
-        };
-        let event = to_raw_value(&failure).map_err(ServiceError::internal)?;
+        let (run_id, pattern_id, error) = (run.id, run.deployment.pattern_id(), ended.error.clone());
+        let owner = Some(run.deployment.owner.as_u128());
+        let written = aside_if_large(owner, event.get().len(), move || {
+            to_raw_value(&Failure {
+                run_id,
+                pattern_id,
+                node_id: error.as_ref().and_then(|error| error.node_id.as_deref()),
+                error: error.as_ref(),
+                event_data: shown(event),
+            })
+        });
+        let event = written.await.ok_or(Code::Internal)?;
+        let event = event.map_err(ServiceError::internal)?;
         let right = OwnedRight::Holder(Holder::Run(run.id));
         let new = NewRun {
             triggered_by: TriggeredBy::Error,
             id: self.files.run_with(deployment.tenant, event.get(), right).await?,
             node_id: Some(trigger.node_id.clone()),
             event,
+            text: None,
             idempotency: Some(IdempotencyKey::of_run(run.id, "error".to_owned())),
             wait: false,
             caller: None,

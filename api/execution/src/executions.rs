@@ -89,7 +89,8 @@ impl Executions {
 
     /// Accepts a run of a paused deployment, which waits until that is resumed; not more of them than its owner may have.
     pub async fn accept_paused(&self, run: NewRun) -> Result<Accepted, ServiceError> {
-        let room = self.0.base.waiting.add(run.deployment.owner).await?;
+        let (waiting, bytes) = (&self.0.base.waiting, run.event.get().len());
+        let room = waiting.add(run.deployment.owner, true, bytes).await?;
         room.map_err(|exceeded| {
             let message = format!("The event can't wait for the deployment to be resumed. {exceeded}");
             Code::Unavailable

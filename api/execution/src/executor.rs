@@ -30,13 +30,16 @@ use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{RunId, WorkspaceId};
 use heddle_model::quota::Exceeded;
 use heddle_model::status::Phase;
-use heddle_model::workspace_quota::WorkspaceQuota;
-use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET, aside};
+use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
+use heddle_runtime::{
+    Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET, apart, aside,
+};
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError, usage};
 use metrics::counter;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -74,7 +77,10 @@ impl ExecuteRuns for Executor {
     }
 
     fn attempt(self: Arc<Self>, run: Run) -> BoxFuture<'static, FinishedAttempt> {
-        Box::pin(async move { self.perform(run).await })
+        // The place before what is put there: one that is made first is copied whole, however little is in it yet.
+        let place = Box::new_uninit();
+        let attempt = Box::write(place, async move { self.perform(run).await });
+        Box::into_pin(attempt)
     }
 
     fn finish_once_stored(
@@ -133,7 +139,11 @@ impl Executor {
     /// Makes one attempt.
     async fn perform(&self, mut run: Run) -> FinishedAttempt {
         let span = span(&run);
-        let (started_at, result) = self.attempt_of(&mut run).instrument(span.clone()).await;
+        let (started_at, result) = {
+            // Where it stays: handed to what enters the span, it would be copied twice, and is three kilobytes.
+            let attempt = pin!(self.attempt_of(&mut run));
+            attempt.instrument(span.clone()).await
+        };
         note_end(&span, result.outcome());
         FinishedAttempt {
             run,
@@ -144,7 +154,7 @@ impl Executor {
 
     /// Hands on what follows from an attempt.
     async fn finish(&self, mut finished: FinishedAttempt) {
-        if finished.begins_to_wait()
+        if finished.parks()
             && let Some(refusal) = self.refusal_to_wait(&finished.run).await
         {
             finished.refuse_to_wait(refusal);
@@ -163,22 +173,19 @@ impl Executor {
         }
     }
 
-    /// Why a run may not wait: its workspace or its user has too many that do.
+    /// Why a run may not wait: its workspace or its user has too many that do, or what is kept of them is too much. One that has
+    /// waited before is counted already.
     async fn refusal_to_wait(&self, run: &Run) -> Option<RunError> {
-        let (state, now) = (&run.deployment.state, self.clock.now());
-        let mut admitted = state.admit_one(WorkspaceQuota::WaitingRuns, now);
-        if admitted.is_err()
-            && let Some(workspace) = state.recounts(WorkspaceQuota::WaitingRuns, now)
-            && let Ok(waiting) = self.count_waiting(workspace).await
-        {
-            state.set_used(WorkspaceQuota::WaitingRuns, waiting);
-            admitted = state.admit_one(WorkspaceQuota::WaitingRuns, now);
-        }
-        if let Err(exceeded) = admitted {
+        let is_new = !run.has_parked;
+        if is_new && let Err(exceeded) = self.admit_to_wait(run).await {
             let code = Code::WorkspaceQuotaExceeded.name();
             return Some(run_error(code, exceeded.to_string()));
         }
-        match self.waiting.add(run.deployment.owner).await {
+        match self
+            .waiting
+            .add(run.deployment.owner, is_new, run.kept_bytes)
+            .await
+        {
             Ok(admitted) => {
                 let refused =
                     |exceeded: Exceeded| run_error(Code::QuotaExceeded.name(), exceeded.to_string());
@@ -190,6 +197,20 @@ impl Executor {
                 None
             }
         }
+    }
+
+    /// Counts one more of the workspace's runs that wait.
+    async fn admit_to_wait(&self, run: &Run) -> Result<(), WorkspaceExceeded> {
+        let (state, now) = (&run.deployment.state, self.clock.now());
+        let mut admitted = state.admit_one(WorkspaceQuota::WaitingRuns, now);
+        if admitted.is_err()
+            && let Some(workspace) = state.recounts(WorkspaceQuota::WaitingRuns, now)
+            && let Ok(waiting) = self.count_waiting(workspace).await
+        {
+            state.set_used(WorkspaceQuota::WaitingRuns, waiting);
+            admitted = state.admit_one(WorkspaceQuota::WaitingRuns, now);
+        }
+        admitted
     }
 
     async fn count_waiting(&self, workspace: WorkspaceId) -> Result<i64, StoreError> {
@@ -208,8 +229,7 @@ impl Executor {
             return self.recorder.record(ending.conclude(now)).await;
         }
         let (id, owner) = (ending.run.id, ending.run.deployment.owner.as_u128());
-        // Boxed: the future of each run would have to carry it.
-        match Box::pin(aside(Some(owner), move || ending.conclude(now))).await {
+        match apart(|| aside(Some(owner), move || ending.conclude(now))).await {
             Some(conclusion) => self.recorder.record(conclusion).await,
             // A panic, which was told: it is taken up again as one that got lost.
             None => self.live.remove(id),
@@ -226,6 +246,7 @@ impl Executor {
             None => return (now, Attempted::Cancelled),
         };
         let mut company = Company::Any;
+        let event_bytes = event.get().len();
         loop {
             let continued = match self.continued(run, now).await {
                 Some(Ok(continued)) => continued,
@@ -238,6 +259,8 @@ impl Executor {
             let executed = self
                 .run(run, event, (began_at, company), continued.as_ref())
                 .await;
+            let journal_bytes = continued.as_ref().map_or(0, Continued::bytes);
+            run.kept_bytes = event_bytes.saturating_add(journal_bytes);
             run.has_history |= continued.is_some_and(|it| it.is_used());
             match (executed, company) {
                 (Ok(result), _) => return (began_at, result),
@@ -325,7 +348,7 @@ impl Executor {
             return Some(Ok(event));
         }
         let read = || stored_event(&self.store, run.id);
-        Box::pin(read_patiently(run, read, "The run's event can't be read.")).await
+        apart(|| read_patiently(run, read, "The run's event can't be read.")).await
     }
 
     /// The journal of a run that may have effects. `None`: the run was cancelled or lost.
@@ -334,13 +357,8 @@ impl Executor {
             return Some(Ok(None));
         }
         let read = || self.journals.continued(run, now.millis());
-        // Boxed, as is all that runs without effects don't come to: the future of each would have to carry it.
-        let read = Box::pin(read_patiently(
-            run,
-            read,
-            "What the run did before can't be read.",
-        ))
-        .await?;
+        let failed = "What the run did before can't be read.";
+        let read = apart(|| read_patiently(run, read, failed)).await?;
         Some(read.map(Some))
     }
 
@@ -354,12 +372,8 @@ impl Executor {
             return Some(Ok(Some(self.callbacks.of(run.id))));
         }
         let read = || self.callbacks.of_continued(run.id);
-        let read = Box::pin(read_patiently(
-            run,
-            read,
-            "How the run makes its URLs can't be read.",
-        ))
-        .await?;
+        let failed = "How the run makes its URLs can't be read.";
+        let read = apart(|| read_patiently(run, read, failed)).await?;
         Some(read.map(Some))
     }
 

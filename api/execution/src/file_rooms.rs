@@ -1,4 +1,4 @@
-//! How much may be stored as files: by a workspace, and by the user who has made it and others. Kept in memory, since bytes come
+//! How much may be stored as files, and how many: by a workspace, and by the user who has made it and others. Kept in memory, since bytes come
 //! faster than a database counts them: what is stored is measured again every few seconds, and in between it grows by what this
 //! server stores. So a quota is exceeded by no more than what other servers do meanwhile.
 
@@ -42,14 +42,23 @@ impl fmt::Debug for FileRooms {
     }
 }
 
-/// What a user stores, in bytes.
+/// What a user stores.
 #[derive(Debug)]
 struct UserFiles {
+    /// In bytes.
     limit: i64,
     stored: AtomicI64,
     /// Of files that are being written.
     under_way: AtomicI64,
+    files_limit: i64,
+    /// Files, with those that are being written.
+    files: AtomicI64,
     measured_at: AtomicI64,
+}
+
+/// Of a limit, so that what is there is measured more often.
+const fn nearly(limit: i64) -> i64 {
+    limit / 10 * 9
 }
 
 impl UserFiles {
@@ -61,7 +70,9 @@ impl UserFiles {
     /// Whether it is to be measured, which is for whoever asks first.
     fn is_due(&self, now: Timestamp) -> bool {
         let measured_at = self.measured_at.load(Ordering::Relaxed);
-        let every = match self.used() > self.limit / 10 * 9 {
+        let files = self.files.load(Ordering::Relaxed);
+        let is_nearly_full = self.used() > nearly(self.limit) || files > nearly(self.files_limit);
+        let every = match is_nearly_full {
             true => RECOUNT_EVERY,
             false => MEASURE_EVERY,
         };
@@ -75,6 +86,18 @@ impl UserFiles {
             Ordering::Relaxed,
         );
         noted.is_ok()
+    }
+
+    /// Counts one more file.
+    fn begin(&self) -> Result<(), Exceeded> {
+        if self.files.fetch_add(1, Ordering::Relaxed) < self.files_limit {
+            return Ok(());
+        }
+        self.files.fetch_sub(1, Ordering::Relaxed);
+        Err(Exceeded {
+            quota: Quota::Files,
+            limit: self.files_limit,
+        })
     }
 
     fn take(&self, bytes: i64) -> Result<(), Exceeded> {
@@ -102,7 +125,7 @@ impl FileRooms {
         }))
     }
 
-    /// The room for one more file of a tenant's.
+    /// The room for one more file of a tenant's, unless there are too many.
     pub async fn of(&self, tenant: Tenant) -> Result<Arc<dyn Room>, StoreError> {
         Ok(Arc::new(FileRoom {
             tenant: self.0.tenants.of(tenant).await?,
@@ -114,22 +137,28 @@ impl FileRooms {
 
     /// Whose quota a tenant's files count towards; `None`: nobody's, or there is no limit.
     async fn user(&self, tenant: Tenant) -> Result<Option<Arc<UserFiles>>, StoreError> {
-        let Some(limit) = self.0.quotas.limit(Quota::FileBytes) else {
-            return Ok(None);
+        let quotas = &self.0.quotas;
+        let limits = (quotas.limit(Quota::FileBytes), quotas.limit(Quota::Files));
+        let limits = match limits {
+            (None, None) => return Ok(None),
+            (bytes, files) => (bytes.unwrap_or(i64::MAX), files.unwrap_or(i64::MAX)),
         };
         let mut reader = self.0.store.reader().await?;
         let Some(user) = quota::user_of(&mut reader.db(), tenant).await? else {
             return Ok(None);
         };
-        let files = self.files_of(user, limit);
+        let files = self.files_of(user, limits);
         if files.is_due(self.0.clock.now()) {
             let stored = quota::count(&mut reader.db(), Quota::FileBytes, user).await?;
             files.stored.store(stored, Ordering::Relaxed);
+            let count = quota::count(&mut reader.db(), Quota::Files, user).await?;
+            files.files.store(count, Ordering::Relaxed);
         }
+        files.begin()?;
         Ok(Some(files))
     }
 
-    fn files_of(&self, user: UserId, limit: i64) -> Arc<UserFiles> {
+    fn files_of(&self, user: UserId, (limit, files_limit): (i64, i64)) -> Arc<UserFiles> {
         let mut users = self.0.users.lock().unwrap_or_else(PoisonError::into_inner);
         if users.len() >= REMEMBERED_MAX {
             users.retain(|_, files| Arc::strong_count(files) > 1);
@@ -139,6 +168,8 @@ impl FileRooms {
                 limit,
                 stored: AtomicI64::new(0),
                 under_way: AtomicI64::new(0),
+                files_limit,
+                files: AtomicI64::new(0),
                 measured_at: AtomicI64::new(i64::MIN),
             })
         };

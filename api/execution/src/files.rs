@@ -211,7 +211,10 @@ impl RunFiles for HeldFiles {
         };
         Box::pin(async move {
             let room = service.rooms.of(tenant).await;
-            let room = room.map_err(|error| FileFailure::Unavailable(Arc::new(error)))?;
+            let room = room.map_err(|error| match error {
+                StoreError::Quota(exceeded) => FileFailure::Limit(exceeded.to_string()),
+                error => FileFailure::Unavailable(Arc::new(error)),
+            })?;
             let writer = service.files.create(new, room).await;
             let writer = writer.map_err(|error| failure(error, ""))?;
             let sink: Box<dyn FileSink> = Box::new(Sink { writer, held });

@@ -7,16 +7,16 @@ use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
-use heddle_model::error::{ServiceError, chain};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{RunId, UserId};
-use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal, aside, is_small};
-use heddle_store::runs::journal::{self, EntryRow};
+use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal, aside, aside_if_large, is_small};
+use heddle_store::runs::journal::{self, EntryRow, StoredEntry, StoredSignal};
 use heddle_store::turns::Turns;
-use heddle_store::{Db, Load, Store, StoreError};
+use heddle_store::{Load, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -60,17 +60,13 @@ impl Journals {
 
     /// The journal of a run that starts to execute; read only if it may hold something.
     pub async fn continued(&self, run: &Run, now_ms: i64) -> Result<Continued, ServiceError> {
-        let mut known = Recorded::default();
-        let mut signals = HashMap::new();
-        if run.has_history {
-            let mut reader = self.store.reader().await?;
-            known = recorded(&mut reader.db(), run.id).await?;
-            for (key, payload) in journal::signals(&mut reader.db(), run.id).await? {
-                signals.insert(key, serde_json::from_str(&payload).unwrap_or_default());
-            }
-        }
+        let (known, signals) = match run.has_history {
+            true => self.history(run).await?,
+            false => Default::default(),
+        };
         // Without a result that depends on it, the run begins now.
         let Recorded { entries, began_at_ms } = known;
+        let bytes = bytes_of(&entries);
         let began_at_ms = began_at_ms.filter(|_| !entries.is_empty());
         let started_at_ms = began_at_ms.unwrap_or(now_ms);
         let sink = Arc::new(Sink {
@@ -82,6 +78,7 @@ impl Journals {
             user: run.deployment.owner,
             started_at_ms,
             is_used: AtomicBool::new(began_at_ms.is_some()),
+            bytes: AtomicUsize::new(bytes),
             service: self.service.clone(),
         });
         Ok(Continued {
@@ -93,6 +90,34 @@ impl Journals {
             started_at_ms,
             sink,
         })
+    }
+}
+
+/// What has come for effects that had parked, by a key that the effect knows.
+type Signals = HashMap<String, Value>;
+
+impl Journals {
+    /// What the journal of a run holds, and what has come for it. Unpacked and read where nobody waits for that.
+    async fn history(&self, run: &Run) -> Result<(Recorded, Signals), ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let entries = journal::entries(&mut reader.db(), run.id).await?;
+        let signals = journal::signals(&mut reader.db(), run.id).await?;
+        drop(reader);
+        let of_signals: usize = signals.iter().map(StoredSignal::bytes).sum();
+        let bytes = bytes_stored(&entries).saturating_add(of_signals);
+        let owner = Some(run.deployment.owner.as_u128());
+        let read = aside_if_large(owner, bytes, move || {
+            let recorded = Recorded::of(entries)?;
+            let mut read = Signals::with_capacity(signals.len());
+            for signal in signals {
+                let key = signal.key.clone();
+                let payload = signal.unpacked()?;
+                read.insert(key, serde_json::from_str(&payload).unwrap_or_default());
+            }
+            Ok::<_, StoreError>((recorded, read))
+        });
+        let read = read.await.ok_or(Code::Internal)?;
+        Ok(read?)
     }
 }
 
@@ -178,6 +203,8 @@ struct Sink {
     user: UserId,
     started_at_ms: i64,
     is_used: AtomicBool,
+    /// Of what it holds, before it is packed.
+    bytes: AtomicUsize,
     /// What goes on when a run does not.
     service: Handle,
 }
@@ -193,7 +220,9 @@ impl Journal for Sink {
         }
         let (stored, answer) = oneshot::channel();
         let (run, owner, user, batches) = (self.run, self.owner.clone(), self.user, self.batches.clone());
-        let are_small = is_small(bytes_of(&entries));
+        let bytes = bytes_of(&entries);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let are_small = is_small(bytes);
         let send = move || {
             let rows = rows_of((run, &owner), entries);
             let load = Load::of(Some(user), rows.iter().map(EntryRow::bytes).sum());
@@ -252,6 +281,11 @@ impl Continued {
     pub fn is_used(&self) -> bool {
         self.sink.is_used.load(Ordering::SeqCst)
     }
+
+    /// How large what it holds is, before it is packed.
+    pub fn bytes(&self) -> usize {
+        self.sink.bytes.load(Ordering::Relaxed)
+    }
 }
 
 /// How large entries are, before they are packed.
@@ -282,22 +316,30 @@ pub(crate) struct Recorded {
     pub began_at_ms: Option<i64>,
 }
 
-/// Reads the journal of a run.
-pub(crate) async fn recorded(db: &mut Db<'_>, run: RunId) -> Result<Recorded, StoreError> {
-    let mut recorded = Recorded::default();
-    for kept in journal::entries(db, run).await? {
-        if kept.key == BEGINNING {
-            let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
-            recorded.began_at_ms = beginning["startedAtMs"].as_i64();
-            continue;
+impl Recorded {
+    /// Of a journal's entries.
+    pub fn of(stored: Vec<StoredEntry>) -> Result<Self, StoreError> {
+        let mut recorded = Recorded::default();
+        for entry in stored {
+            let kept = entry.unpacked()?;
+            if kept.key == BEGINNING {
+                let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
+                recorded.began_at_ms = beginning["startedAtMs"].as_i64();
+                continue;
+            }
+            recorded.entries.push(Entry {
+                key: kept.key,
+                number: kept.number.and_then(|number| u64::try_from(number).ok()),
+                json: kept.entry,
+            });
         }
-        recorded.entries.push(Entry {
-            key: kept.key,
-            number: kept.number.and_then(|number| u64::try_from(number).ok()),
-            json: kept.entry,
-        });
+        Ok(recorded)
     }
-    Ok(recorded)
+}
+
+/// How large stored entries are once they are unpacked, roughly.
+pub(crate) fn bytes_stored(entries: &[StoredEntry]) -> usize {
+    entries.iter().map(StoredEntry::bytes).sum()
 }
 
 /// Whether a pattern may have effects at all.

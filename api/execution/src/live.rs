@@ -8,7 +8,7 @@ use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
 use serde_json::value::RawValue;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, watch};
 
 /// A run's end, as whoever waits for it hears of it.
@@ -37,7 +37,20 @@ impl Ended {
 }
 
 /// By which a run's end is waited for.
-pub(crate) type End = watch::Receiver<Option<Arc<Ended>>>;
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    /// It has come already.
+    Known(Arc<Ended>),
+    Awaited(watch::Receiver<Option<Arc<Ended>>>),
+}
+
+/// What there is of a run's end. The channel is made for the first who asks: most runs have ended by then, and it is large.
+#[derive(Debug)]
+enum Ending {
+    /// Nobody has asked so far.
+    Unwatched(Option<Arc<Ended>>),
+    Watched(watch::Sender<Option<Arc<Ended>>>),
+}
 
 const NONE: u8 = 0;
 const CANCELLED: u8 = 1;
@@ -52,7 +65,7 @@ pub(crate) struct Live {
     parked: AtomicBool,
     wake: Notify,
     phase: AtomicU8,
-    ended: watch::Sender<Option<Arc<Ended>>>,
+    ending: Mutex<Ending>,
     /// Where pieces of its response go, if somebody may wait for them.
     stream: OnceLock<AnswerStream>,
 }
@@ -66,7 +79,7 @@ impl Live {
             parked: AtomicBool::new(false),
             wake: Notify::new(),
             phase: AtomicU8::new(Phase::Queued as u8),
-            ended: watch::Sender::new(None),
+            ending: Mutex::new(Ending::Unwatched(None)),
             stream: OnceLock::new(),
         })
     }
@@ -108,7 +121,14 @@ impl Live {
 
     /// Whether somebody waits for its end.
     pub fn is_watched(&self) -> bool {
-        self.ended.receiver_count() > 0
+        match &*self.ending() {
+            Ending::Unwatched(_) => false,
+            Ending::Watched(sender) => sender.receiver_count() > 0,
+        }
+    }
+
+    fn ending(&self) -> MutexGuard<'_, Ending> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn set_phase(&self, phase: Phase) {
@@ -124,7 +144,11 @@ impl Live {
     }
 
     pub fn end(&self, ended: Ended) {
-        self.ended.send_replace(Some(Arc::new(ended)));
+        let ended = Some(Arc::new(ended));
+        match &mut *self.ending() {
+            Ending::Unwatched(known) => *known = ended,
+            Ending::Watched(sender) => drop(sender.send_replace(ended)),
+        }
     }
 
     /// Lets it stream its response to whoever holds what this gives.
@@ -140,12 +164,68 @@ impl Live {
     }
 
     pub fn watch(&self) -> End {
-        self.ended.subscribe()
+        let mut ending = self.ending();
+        match &*ending {
+            Ending::Unwatched(Some(ended)) => End::Known(ended.clone()),
+            Ending::Watched(sender) => End::Awaited(sender.subscribe()),
+            Ending::Unwatched(None) => {
+                let (sender, receiver) = watch::channel(None);
+                *ending = Ending::Watched(sender);
+                End::Awaited(receiver)
+            }
+        }
     }
 }
 
 /// Waits for an end; `None`: the server stops before it, or has lost the run to another one.
-pub(crate) async fn wait(mut ended: End) -> Option<Arc<Ended>> {
-    let end = ended.wait_for(Option::is_some).await.ok()?;
-    end.clone()
+pub(crate) async fn wait(end: End) -> Option<Arc<Ended>> {
+    match end {
+        End::Known(ended) => Some(ended),
+        End::Awaited(mut ended) => {
+            let end = ended.wait_for(Option::is_some).await.ok()?;
+            end.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_model::ids::UserId;
+    use heddle_model::tenant::Tenant;
+
+    fn live() -> Arc<Live> {
+        let owner = UserId::new();
+        let tenant = Tenant::User(owner);
+        Live::new(DeploymentId::new(), Share { owner, tenant })
+    }
+
+    fn ended() -> Ended {
+        Ended {
+            status: RunStatus::Success,
+            output: None,
+            error: None,
+            response: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn an_end_is_heard_by_who_asks_before_it_or_after_it_and_so_is_that_none_will_come() {
+        let run = live();
+        assert!(!run.is_watched());
+        let before = run.watch();
+        assert!(run.is_watched());
+        run.end(ended());
+        for end in [before, run.watch()] {
+            assert!(wait(end).await.is_some());
+        }
+        let unwatched = live();
+        unwatched.end(ended());
+        assert!(!unwatched.is_watched());
+        assert!(wait(unwatched.watch()).await.is_some());
+        let lost = live();
+        let end = lost.watch();
+        drop(lost);
+        assert!(wait(end).await.is_none());
+    }
 }

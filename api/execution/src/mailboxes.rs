@@ -168,7 +168,7 @@ impl Turn {
 
     /// Looks whenever the server tells of new messages, for as long as the mailbox is this server's.
     async fn wait(&self, mut mailbox: OpenMailbox, record: &mut Record) -> Result<End, Failure> {
-        while record.save(&self.watch.executions, &self.watch.active).await {
+        while record.save(&self.watch.executions, &self.watch.active).await && mailbox.is_fresh() {
             tokio::time::sleep(PAUSE).await;
             tokio::select! {
                 waited = mailbox.wait(WAIT_MAX) => {

@@ -457,6 +457,8 @@ impl Foundation {
                 runs_max: i64::try_from(settings.retention_runs_max).unwrap_or(i64::MAX),
                 bytes_max: (settings.retention_bytes_max > 0)
                     .then(|| i64::try_from(settings.retention_bytes_max).unwrap_or(i64::MAX)),
+                user_bytes_max: (settings.retention_user_bytes_max > 0)
+                    .then(|| i64::try_from(settings.retention_user_bytes_max).unwrap_or(i64::MAX)),
             },
         }
     }

@@ -349,6 +349,7 @@ impl Turn {
             triggered_by: TriggeredBy::Schedule,
             node_id: Some(self.node.clone()),
             event,
+            text: None,
             idempotency: Some(IdempotencyKey::of_endpoint(
                 self.known.schedule_id,
                 format!("poll:{source}:{key}"),

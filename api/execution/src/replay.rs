@@ -10,7 +10,7 @@ pub(crate) use against::{against, candidate};
 use crate::callbacks::Callbacks;
 use crate::compile::{Asker, LoadFailure};
 use crate::executor::seed;
-use crate::journal;
+use crate::journal::{self, Recorded};
 use crate::modules::LoadError;
 use crate::queue::Share;
 use crate::record::Record;
@@ -27,8 +27,10 @@ use heddle_model::tenant::Tenant;
 use heddle_runtime::masking::MASK;
 use heddle_runtime::{
     Answers, Entry, INTERRUPTED, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Status, Tier, Watcher,
-    traced,
+    aside_if_large, traced,
 };
+use heddle_store::StoreError;
+use heddle_store::runs::journal::entries;
 use heddle_store::runs::replays::{self, ReplayRow, VariablesAt};
 use serde::Serialize;
 use serde_json::Map;
@@ -171,20 +173,31 @@ async fn past(
     let found = replays::find(&mut reader.db(), editor, deployment, run).await?;
     let mut row = found.ok_or(Code::NotFound)?;
     check(&row)?;
-    let recorded = journal::recorded(&mut reader.db(), run).await?;
+    let stored = entries(&mut reader.db(), run).await?;
+    drop(reader);
+    let event = row.event.take();
+    let bytes = event.as_ref().map_or(0, String::len);
+    let bytes = bytes.saturating_add(journal::bytes_stored(&stored));
+    let read = aside_if_large(Some(editor.user().as_u128()), bytes, move || {
+        let recorded = Recorded::of(stored)?;
+        let event = Event::of_stored(event);
+        let mut files = mentioned(event.get());
+        files.extend(recorded.entries.iter().flat_map(|entry| mentioned(&entry.json)));
+        Ok::<_, StoreError>((recorded, event, files))
+    });
+    let read = read.await.ok_or(Code::Internal)?;
+    let (recorded, event, files) = read?;
     let began_at_ms = recorded.began_at_ms.or(row.started_at);
     let began_at_ms = began_at_ms.ok_or_else(never_began)?;
     let at = Timestamp::from_millis(executed_at(&row).unwrap_or(began_at_ms));
     let of = (deployment, row.environment_id);
+    let mut reader = runs.store.reader().await?;
     let environment = replays::environment_at(&mut reader.db(), of, at).await?;
     let found = match environment {
         Some(environment) => Some(replays::variables_at(&mut reader.db(), environment, at, MARGIN_MS).await?),
         None => None,
     };
     let (variables, known) = known(found);
-    let event = Event::of_stored(row.event.take());
-    let mut files = mentioned(event.get());
-    files.extend(recorded.entries.iter().flat_map(|entry| mentioned(&entry.json)));
     Ok(Past {
         run,
         row,

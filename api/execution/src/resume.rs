@@ -154,6 +154,7 @@ fn run(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: A
         depth: u32::try_from(row.depth).unwrap_or(u32::MAX),
         has_history: true,
         was_taken: true,
+        kept_bytes: 0,
         has_parked: row.started_at.is_some(),
         is_suspect: row.suspicion > 0,
         live,

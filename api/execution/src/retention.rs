@@ -8,19 +8,21 @@ use crate::stop::Stop;
 use heddle_files::Files;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{ServiceError, chain};
-use heddle_model::ids::{DeploymentId, WorkspaceId};
+use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
+use heddle_model::quota::common_share;
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::{journal, replays, responses, upkeep};
-use heddle_store::{Store, deployments, hosting, key_values};
+use heddle_store::{Store, deployments, hosting, key_values, quota};
 use metrics::counter;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Deployments read at a time.
 const PAGE_MAX: i64 = 500;
-/// What one run takes at most, roughly: whoever has few is not measured.
-const RUN_BYTES_MAX: i64 = 4 << 20;
+/// What one run takes at most, roughly: an event of 8 MiB, of which each byte may take six as JSON. Whoever has so few that they can't be
+/// too large is not measured.
+const RUN_BYTES_MAX: i64 = 64 << 20;
 /// Of so many rounds, in one it is looked how many bytes the runs take, which reads all of them.
 const ROUNDS_BETWEEN_MEASURES: u64 = 6;
 /// Rest between two rounds.
@@ -43,6 +45,8 @@ pub(crate) struct Policy {
     pub runs_max: i64,
     /// Bytes of a workspace's runs, roughly, as far as they have ended; `None`: as many as there are.
     pub bytes_max: Option<i64>,
+    /// The same in all workspaces that a user has made; `None`: as many as there are.
+    pub user_bytes_max: Option<i64>,
 }
 
 /// Clears away. Cheap to clone.
@@ -83,10 +87,11 @@ impl Retention {
 
     /// Clears away once what is too old or too much.
     pub async fn clear_away(&self) -> Result<(), ServiceError> {
-        for tenant in self.clear_away_by_number().await? {
-            self.too_large(tenant).await?;
+        let tenants = self.clear_away_by_number().await?;
+        for tenant in &tenants {
+            self.too_large(*tenant).await?;
         }
-        Ok(())
+        self.too_large_together(&tenants).await
     }
 
     /// The same without looking how large it is. Gives all who have deployments.
@@ -212,6 +217,54 @@ impl Retention {
         let place = upkeep::beyond_bytes(&mut reader.db(), tenant, bytes_max).await?;
         drop(reader);
         self.remove_from(tenant, place).await
+    }
+
+    /// The same of all workspaces of a user: they can be made as one likes. The largest come down until all fit.
+    async fn too_large_together(&self, tenants: &BTreeSet<Tenant>) -> Result<(), ServiceError> {
+        let Some(bytes_max) = self.policy.user_bytes_max else {
+            return Ok(());
+        };
+        let mut by_user: BTreeMap<UserId, Vec<Tenant>> = BTreeMap::new();
+        for tenant in tenants {
+            let mut reader = self.store.reader().await?;
+            let user = quota::user_of(&mut reader.db(), *tenant).await?;
+            if let Some(user) = user {
+                by_user.entry(user).or_default().push(*tenant);
+            }
+        }
+        for tenants in by_user.into_values() {
+            self.too_large_of_user(tenants, bytes_max).await?;
+        }
+        Ok(())
+    }
+
+    async fn too_large_of_user(&self, tenants: Vec<Tenant>, bytes_max: i64) -> Result<(), ServiceError> {
+        let mut count: i64 = 0;
+        for tenant in &tenants {
+            let mut reader = self.store.reader().await?;
+            let more = upkeep::count_of_tenant(&mut reader.db(), *tenant).await?;
+            count = count.saturating_add(more);
+        }
+        if count <= bytes_max / RUN_BYTES_MAX {
+            return Ok(());
+        }
+        let mut sizes = Vec::with_capacity(tenants.len());
+        for tenant in &tenants {
+            let mut reader = self.store.reader().await?;
+            sizes.push(upkeep::bytes_of_tenant(&mut reader.db(), *tenant).await?);
+        }
+        let Some(share) = common_share(&sizes, bytes_max) else {
+            return Ok(());
+        };
+        for (tenant, bytes) in tenants.into_iter().zip(sizes) {
+            if bytes > share {
+                let mut reader = self.store.reader().await?;
+                let place = upkeep::beyond_bytes(&mut reader.db(), tenant, share).await?;
+                drop(reader);
+                self.remove_from(tenant, place).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a tenant's ended runs from this place on, if there is one.

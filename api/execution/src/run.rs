@@ -21,6 +21,8 @@ pub struct NewRun {
     pub node_id: Option<String>,
     /// eventData as JSON; `null` counts as none.
     pub event: Box<RawValue>,
+    /// The same, if whoever starts the run has it for others as well: it is stored without another copy.
+    pub text: Option<Arc<str>>,
     /// Under which it may be accepted only once within 24 hours.
     pub idempotency: Option<IdempotencyKey>,
     /// Whether somebody waits for its end.
@@ -144,6 +146,8 @@ pub(crate) struct Run {
     pub was_taken: bool,
     /// Whether it may have waited before as a row only.
     pub has_parked: bool,
+    /// Bytes of its event and of the results of its effects, as far as it has executed here.
+    pub kept_bytes: usize,
     /// Whether it may have brought a server down.
     pub is_suspect: bool,
     pub live: Arc<Live>,
@@ -174,6 +178,7 @@ impl Run {
             has_history: false,
             was_taken: false,
             has_parked: false,
+            kept_bytes: 0,
             is_suspect: false,
         };
         (run, new.idempotency.map(|it| (it.scope, it.key)))

@@ -101,6 +101,10 @@ impl Schedule {
         if fields.iter().any(|field| field.split(',').any(str::is_empty)) {
             return Err(ScheduleError::Cron("a list has an empty entry".to_owned()));
         }
+        // Before days of the week the parser takes it for "and": days that are of the month's as well, which may never come.
+        if cron.contains('+') {
+            return Err(ScheduleError::Cron("`+` has no meaning in a field".to_owned()));
+        }
         let maxima = &FIELDS_MAX[6 - fields.len()..];
         let fields: Vec<String> = fields
             .iter()

@@ -103,6 +103,7 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
             triggered_by: TriggeredBy::Schedule,
             node_id: Some(schedule.node_id.clone()),
             event: schedule_event(*time, now).map_err(ServiceError::internal)?,
+            text: None,
             idempotency: Some(IdempotencyKey::of_endpoint(
                 schedule.id,
                 time.millis().to_string(),

@@ -50,6 +50,8 @@ pub struct Settings {
     pub retention_runs_max: u64,
     /// Bytes of the runs that are kept of one workspace, roughly; 0: any number.
     pub retention_bytes_max: u64,
+    /// The same in all workspaces that one user has made; 0: any number.
+    pub retention_user_bytes_max: u64,
     /// How long the journals of failed runs are kept, and the modules of deployments that have got another one.
     pub retention_journals: Duration,
     /// Successful runs of one workspace whose journals are kept.

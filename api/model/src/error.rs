@@ -128,12 +128,45 @@ codes! {
     ExecutionTimeout = "EXECUTION_TIMEOUT" "The execution took longer than allowed.",
 }
 
+/// Bytes of a message, of a field's path, and of all that is said in detail. Requests may be larger than that, and errors name what is
+/// in them: a field that nobody knows has any name, and as JSON each of its characters may take six bytes.
+const MESSAGE_BYTES_MAX: usize = 64 << 10;
+const PATH_BYTES_MAX: usize = 2 << 10;
+const DETAILS_BYTES_MAX: usize = 256 << 10;
+
+fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push('…');
+    }
+    text
+}
+
+/// As many of them as are told, the first at any rate.
+fn told(details: Vec<Detail>) -> Vec<Detail> {
+    let mut bytes = 0;
+    let details = details.into_iter().map(|detail| Detail {
+        path: cut(detail.path, PATH_BYTES_MAX),
+        message: cut(detail.message, MESSAGE_BYTES_MAX),
+    });
+    let fits = |detail: &Detail| {
+        bytes += detail.path.len() + detail.message.len();
+        bytes <= DETAILS_BYTES_MAX
+    };
+    details.take_while(fits).collect()
+}
+
 impl Code {
     /// Creates an error with a more specific message.
     pub fn with(self, message: impl Into<Cow<'static, str>>) -> ServiceError {
+        let message: Cow<'static, str> = message.into();
+        let message = match message {
+            Cow::Owned(message) => Cow::Owned(cut(message, MESSAGE_BYTES_MAX)),
+            ours => ours,
+        };
         ServiceError {
             code: self,
-            message: message.into(),
+            message,
             details: Vec::new(),
             retry_after_s: None,
             source: None,
@@ -171,6 +204,7 @@ impl ServiceError {
 
     /// Several fields are wrong.
     pub fn fields(details: Vec<Detail>) -> Self {
+        let details = told(details);
         let told: Vec<String> = details
             .iter()
             .map(|detail| match detail.path.as_str() {
@@ -196,7 +230,7 @@ impl ServiceError {
 
     /// Adds what is wrong in detail.
     pub fn with_details(mut self, details: Vec<Detail>) -> Self {
-        self.details = details;
+        self.details = told(details);
         self
     }
 
@@ -297,6 +331,31 @@ mod tests {
         assert_eq!(
             told,
             "Something went wrong on the server. Look for the request id in its log: at the start: can't read: no disk"
+        );
+    }
+
+    #[test]
+    fn what_is_told_is_bounded_whatever_was_sent() {
+        let name = "é".repeat(1 << 20);
+        let error = ServiceError::field(name.clone(), format!("is not {name}"));
+        let [detail] = error.details() else {
+            panic!("{}", error.details().len())
+        };
+        assert_eq!(detail.path, format!("{}…", "é".repeat(PATH_BYTES_MAX / 2)));
+        let bytes_max = MESSAGE_BYTES_MAX + '…'.len_utf8();
+        assert!(detail.message.starts_with("is not é") && detail.message.len() <= bytes_max);
+        assert!(error.message().ends_with('…') && error.message().len() <= bytes_max);
+
+        let many = (0..100_000).map(|place| Detail {
+            path: format!("items[{place}]"),
+            message: "must be a number".to_owned(),
+        });
+        let error = ServiceError::fields(many.collect());
+        assert!((1_000..50_000).contains(&error.details().len()));
+        assert!(
+            error
+                .message()
+                .starts_with("`items[0]` must be a number; `items[1]`")
         );
     }
 }

@@ -8,6 +8,9 @@ use field::text;
 pub use field::{Choice, Field, Kind};
 use serde_json::{Map, Value};
 
+/// Values of the JSON that answers a form, or that a chat is sent, those within others included. In memory each takes many times
+/// its bytes there.
+pub const VALUES_MAX: usize = 20_000;
 /// Fields that are read of a form, as many as the compiler takes.
 const FIELDS_MAX: usize = 100;
 /// Names without a field that are told.

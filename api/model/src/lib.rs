@@ -14,6 +14,7 @@ pub mod form;
 pub mod ids;
 pub mod mailbox;
 pub mod names;
+pub mod objects;
 pub mod poll;
 pub mod quota;
 pub mod secret_name;

@@ -50,13 +50,18 @@ quotas! {
         "delete some",
     /// API keys of a user.
     ApiKeys = "quota_api_keys" 200 "API keys per user" "delete some that are no longer used",
-    /// Bytes of the modules of a user's deployments.
-    ModuleBytes = "quota_module_bytes" 1_073_741_824 "bytes for the modules of one user's deployments"
-        "delete deployments or make components smaller",
+    /// Bytes of the modules of a user's deployments, and of all that are kept of what was deployed in the workspaces that the user
+    /// has made.
+    ModuleBytes = "quota_module_bytes" 4_294_967_296
+        "bytes for the modules of one user's deployments and for those that were replaced lately"
+        "delete deployments, make components smaller, or wait until replaced modules are removed",
     /// Schedules of a user's deployments.
     Schedules = "quota_schedules" 2_000 "schedules in one user's deployments" "delete deployments",
     /// Bytes of the files in the workspaces that a user has made, each content once.
     FileBytes = "quota_file_bytes" 21_474_836_480 "bytes for files in one user's workspaces"
+        "delete some, or have runs keep them for less time",
+    /// Files in these workspaces, however small.
+    Files = "quota_files" 1_000_000 "files in one user's workspaces"
         "delete some, or have runs keep them for less time",
     /// Values that KeyValue keeps in the workspaces that a user owns.
     KeyValues = "quota_key_values" 1_000_000 "values kept by KeyValue in one user's workspaces"
@@ -67,6 +72,10 @@ quotas! {
     /// Runs that wait in the workspaces that a user owns.
     WaitingRuns = "quota_waiting_runs" 100_000 "waiting runs in one user's workspaces"
         "cancel some, or have patterns wait for less time",
+    /// Bytes of the events of these runs, and of what is kept of their effects.
+    WaitingRunBytes = "quota_waiting_run_bytes" 10_737_418_240
+        "bytes for the events and results of waiting runs in one user's workspaces"
+        "cancel some, have patterns wait for less time, or keep what is large in files",
 }
 
 impl Quota {
@@ -84,6 +93,7 @@ impl Quota {
                 | Quota::ModuleBytes
                 | Quota::FileBytes
                 | Quota::KeyValueBytes
+                | Quota::WaitingRunBytes
         )
     }
 }
@@ -125,6 +135,23 @@ impl Quotas {
     }
 }
 
+/// How much each may have if all of them together may have no more than `max`, and what is small is not cut for what is large.
+/// `None`: they have no more.
+pub fn common_share(sizes: &[i64], max: i64) -> Option<i64> {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    let (mut left, mut count) = (max, i64::try_from(sizes.len()).unwrap_or(i64::MAX));
+    for size in sizes {
+        let share = left / count;
+        if size > share {
+            return Some(share);
+        }
+        left -= size;
+        count -= 1;
+    }
+    None
+}
+
 /// A limit would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Exceeded {
@@ -141,5 +168,25 @@ impl std::fmt::Display for Exceeded {
              service to raise it.",
             self.limit
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common_share;
+
+    #[test]
+    fn what_is_small_is_not_cut_for_what_is_large() {
+        assert_eq!(common_share(&[], 10), None);
+        assert_eq!(common_share(&[4, 1, 5], 10), None);
+        assert_eq!(common_share(&[4, 1, 6], 10), Some(5));
+        assert_eq!(common_share(&[9, 9, 9], 10), Some(3));
+        assert_eq!(common_share(&[1, 100, 2, 100], 20), Some(8));
+        assert_eq!(common_share(&[7], 0), Some(0));
+        for (sizes, max) in [([3, 8, 1, 20], 25), ([5, 5, 5, 5], 19), ([0, 0, 1, 2], 2)] {
+            let share = common_share(&sizes, max).unwrap_or(i64::MAX);
+            let kept: i64 = sizes.iter().map(|size| share.min(*size)).sum();
+            assert!(kept <= max, "{sizes:?} of {max}: {share}");
+        }
     }
 }

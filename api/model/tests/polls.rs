@@ -4,6 +4,7 @@
 
 use heddle_model::poll::{Pending, Poll, Seen};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 /// More than an answer may have, and more than are remembered.
 const MANY: [usize; 2] = [2_001, 5_010];
@@ -104,6 +105,80 @@ fn things_are_told_apart_by_what_they_are() {
     )
     .unwrap();
     assert_ne!(long[0], long[1]);
+}
+
+/// What was seen before is known by it.
+#[test]
+fn what_tells_things_apart_stays_the_same() {
+    let written = |thing: &str| keys(&format!("[{thing}]"), None).unwrap().remove(0);
+    for (thing, canonical) in [
+        (
+            r#"{"b": ["x\n", {}, [ ], true], "\"": -1, "a": 1, "a": 2.50, "c": null}"#,
+            r#"{"\""-1,"a"2.5,"b"["x\n",{},[],true,],"c"null,}"#,
+        ),
+        (
+            r#"[{"b": 1, "\u0061b": {"z": 0, "y": 1e3}}]"#,
+            r#"[{"ab"{"y"1000.0,"z"0,},"b"1,},]"#,
+        ),
+        (r#""\u00e4""#, r#""ä""#),
+        ("1.50", "1.50"),
+        ("-7", "-7"),
+        ("null", "null"),
+    ] {
+        assert_eq!(written(thing), hex::encode(Sha256::digest(canonical)), "{thing}");
+    }
+    let nested = |levels: usize| keys(&format!("[{}1{}]", "[".repeat(levels), "]".repeat(levels)), None);
+    assert!(nested(127).is_ok() && nested(128).is_err());
+    for wrong in [r#"["\ud800"]"#, r#"{"\ud800": 1}"#, "[1e999]", "1e999"] {
+        assert!(keys(&format!("[{wrong}]"), None).is_err(), "{wrong}");
+    }
+}
+
+/// The most memory that this process has had, in KiB.
+fn memory_peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse().unwrap())
+}
+
+#[test]
+fn whatever_an_answer_is_made_of_it_takes_little_memory() {
+    let answer = |element: &str| {
+        let many = format!("{element},").repeat((1 << 20) / (element.len() + 1));
+        format!("[[{many}0],{{}}]")
+    };
+    for element in ["0", "{}", r#"{"":0}"#, "[[]]", r#"{"":{"":{"":0}}}"#] {
+        let answer = answer(element);
+        // A thing, the id of one, the cursor, and the names of a table's columns.
+        for parameters in [
+            json!({}),
+            json!({"id": "0"}),
+            json!({"cursor": "0"}),
+            json!({"table": true}),
+            json!({"items": "0.0", "cursor": "0"}),
+        ] {
+            let before = memory_peak();
+            let _ = poll(&parameters).found(&answer);
+            let grown = memory_peak().saturating_sub(before);
+            assert!(grown < 24 << 10, "{element}, {parameters}: {grown} KiB");
+        }
+    }
+}
+
+#[test]
+fn names_of_columns_do_not_become_long() {
+    let poll = poll(&json!({"table": true}));
+    // Six times as long as JSON, in each of so many rows.
+    let name = "\u{1}".repeat(10_000);
+    let rows: Vec<Value> = [json!([name])]
+        .into_iter()
+        .chain((0..1_999).map(|row| json!([row])))
+        .collect();
+    let refused = poll
+        .found(&Value::from(rows).to_string())
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("names of columns"), "{refused}");
 }
 
 #[test]

@@ -86,6 +86,7 @@ pub async fn deliver(mail: &Mail, service: &Service, address: &str) -> Result<De
         triggered_by: TriggeredBy::Email,
         node_id: Some(row.node_id),
         event,
+        text: None,
         idempotency: Some(IdempotencyKey::of_endpoint(row.id, mail.key().to_owned())),
         wait: false,
         caller: None,

@@ -2,6 +2,7 @@
 
 pub mod body;
 mod cache;
+pub mod decompression;
 pub mod event;
 pub mod journal;
 pub mod jwt;
@@ -19,9 +20,13 @@ use cache::Endpoints;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::PatternId;
+use heddle_model::quota::common_share;
 use heddle_runtime::EgressPolicy;
 use heddle_store::vault::Vault;
-use heddle_store::webhook_logs::{delete_surplus_for_system, surplus_for_system, sweep_for_system};
+use heddle_store::webhook_logs::{
+    delete_surplus_for_system, delete_tapped_beyond_for_system, surplus_for_system,
+    surplus_of_users_for_system, sweep_for_system, tapped_beyond_for_system,
+};
 use heddle_store::{Store, StoreError};
 use journal::Journal;
 use key_sets::KeySets;
@@ -31,6 +36,8 @@ use turns::Turns;
 
 /// Lines of the log that one statement deletes, since other writes wait for it.
 const SWEPT_TOGETHER: i64 = 1_000;
+/// The same of tapped events, which may have megabytes.
+const TAPS_SWEPT_TOGETHER: i64 = 50;
 
 /// What operators can set of webhooks.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +48,10 @@ pub struct Settings {
     pub log_age_max: Duration,
     /// Lines of it that are kept of each pattern; 0: all.
     pub log_lines_max: u64,
+    /// The same of all patterns that a user has made; 0: all.
+    pub log_user_lines_max: u64,
+    /// Bytes of the tapped events that are kept of all patterns that a user has made; 0: all.
+    pub tap_user_bytes_max: u64,
 }
 
 /// What the ingestion keeps between requests.
@@ -57,6 +68,8 @@ pub struct Webhooks {
     store: Store,
     log_age_max: Duration,
     log_lines_max: u64,
+    log_user_lines_max: u64,
+    tap_user_bytes_max: u64,
 }
 
 impl Webhooks {
@@ -77,6 +90,8 @@ impl Webhooks {
             store,
             log_age_max: settings.log_age_max,
             log_lines_max: settings.log_lines_max,
+            log_user_lines_max: settings.log_user_lines_max,
+            tap_user_bytes_max: settings.tap_user_bytes_max,
         }
     }
 
@@ -95,33 +110,77 @@ impl Webhooks {
         self.endpoints.forget_all();
     }
 
-    /// Deletes tapped events and lines of the log that are too old.
+    /// Deletes tapped events and lines of the log that are too old, and tapped events of users who have too much of them.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let age_max = self.log_age_max;
-        self.store
+        let swept: Result<(), StoreError> = self
+            .store
             .write(move |db| Box::pin(sweep_for_system(db, now, age_max)))
-            .await
-    }
-
-    /// Deletes the oldest lines of patterns that have too many.
-    pub async fn sweep_surplus(&self) -> Result<(), StoreError> {
-        let lines_max = i64::try_from(self.log_lines_max).unwrap_or(i64::MAX);
-        if lines_max == 0 {
+            .await;
+        swept?;
+        let bytes_max = i64::try_from(self.tap_user_bytes_max).unwrap_or(i64::MAX);
+        if bytes_max == 0 {
             return Ok(());
         }
         let mut reader = self.store.reader().await?;
-        let surplus = surplus_for_system(&mut reader.db(), lines_max).await?;
+        let users = tapped_beyond_for_system(&mut reader.db(), bytes_max).await?;
         drop(reader);
-        for pattern in surplus {
+        for user in users {
             loop {
                 let delete = self.store.write(move |db| {
-                    Box::pin(delete_surplus_for_system(db, pattern, lines_max, SWEPT_TOGETHER))
+                    Box::pin(delete_tapped_beyond_for_system(
+                        db,
+                        user,
+                        bytes_max,
+                        TAPS_SWEPT_TOGETHER,
+                    ))
                 });
-                if delete.await? < SWEPT_TOGETHER.unsigned_abs() {
+                if delete.await? < TAPS_SWEPT_TOGETHER.unsigned_abs() {
                     break;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Deletes the oldest lines of patterns that have too many, by themselves and together with others of the same user.
+    pub async fn sweep_surplus(&self) -> Result<(), StoreError> {
+        let lines_max = i64::try_from(self.log_lines_max).unwrap_or(i64::MAX);
+        if lines_max > 0 {
+            let mut reader = self.store.reader().await?;
+            let surplus = surplus_for_system(&mut reader.db(), lines_max).await?;
+            drop(reader);
+            for pattern in surplus {
+                self.cut_log(pattern, lines_max).await?;
+            }
+        }
+        let lines_max = i64::try_from(self.log_user_lines_max).unwrap_or(i64::MAX);
+        if lines_max > 0 {
+            let mut reader = self.store.reader().await?;
+            let users = surplus_of_users_for_system(&mut reader.db(), lines_max).await?;
+            drop(reader);
+            for patterns in users.into_values() {
+                let lines: Vec<i64> = patterns.iter().map(|(_, lines)| *lines).collect();
+                let Some(share) = common_share(&lines, lines_max) else {
+                    continue;
+                };
+                for (pattern, _) in patterns.into_iter().filter(|(_, lines)| *lines > share) {
+                    self.cut_log(Some(pattern), share).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps so many lines of a pattern's log, or of those of requests to no webhook.
+    async fn cut_log(&self, pattern: Option<PatternId>, lines_max: i64) -> Result<(), StoreError> {
+        loop {
+            let delete = self
+                .store
+                .write(move |db| Box::pin(delete_surplus_for_system(db, pattern, lines_max, SWEPT_TOGETHER)));
+            if delete.await? < SWEPT_TOGETHER.unsigned_abs() {
+                return Ok(());
+            }
+        }
     }
 }

@@ -108,16 +108,23 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
     })
 }
 
-/// A line for each expression, and one for each reason.
+/// A line for each expression and each module of code, and one for each reason.
 fn explanation(explained: &[Explained]) -> String {
     let mut text = String::new();
-    let mut by_engine = 0;
+    // How many there are, and how many of them the engine evaluates.
+    let (mut expressions, mut code) = ((0_usize, 0_usize), (0_usize, 0_usize));
     for expression in explained {
         let route = match expression.route {
             Route::Compiled => "compiled",
             Route::Engine => "engine  ",
         };
-        by_engine += usize::from(expression.route == Route::Engine);
+        let count = if expression.is_code {
+            &mut code
+        } else {
+            &mut expressions
+        };
+        count.0 += 1;
+        count.1 += usize::from(expression.route == Route::Engine);
         let definition = expression
             .definition
             .as_deref()
@@ -136,11 +143,18 @@ fn explanation(explained: &[Explained]) -> String {
             text.push_str(&format!("            {what}, at {at}: {}\n", in_one_line(part)));
         }
     }
-    let compiled = explained.len() - by_engine;
+    let (all, by_engine) = expressions;
     text.push_str(&format!(
-        "  {compiled} of {} expressions compiled, {by_engine} evaluated by the JavaScript engine\n",
-        explained.len()
+        "  {} of {all} expressions compiled, {by_engine} evaluated by the JavaScript engine\n",
+        all - by_engine
     ));
+    let (all, by_engine) = code;
+    if all > 0 {
+        text.push_str(&format!(
+            "  {} of {all} modules of code compiled, {by_engine} executed by the JavaScript engine\n",
+            all - by_engine
+        ));
+    }
     text
 }
 

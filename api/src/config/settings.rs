@@ -408,6 +408,11 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         &mut config.retention_bytes_max,
         kept.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
     );
+    let kept = values.read("retention_bytes_per_user", bytes)?;
+    set(
+        &mut config.retention_user_bytes_max,
+        kept.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+    );
     set(
         &mut config.audit_retention,
         values.read("audit_retention", duration)?,
@@ -429,6 +434,15 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(
         &mut config.webhook_log_lines_max,
         values.parsed("webhook_log_lines")?,
+    );
+    set(
+        &mut config.webhook_log_user_lines_max,
+        values.parsed("webhook_log_lines_per_user")?,
+    );
+    let kept = values.read("captured_bytes_per_user", bytes)?;
+    set(
+        &mut config.tap_user_bytes_max,
+        kept.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
     );
     Ok(())
 }

@@ -212,11 +212,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("quota_api_keys", "200", "API keys per user"),
     setting(
         "quota_module_bytes",
-        "1GiB",
-        "Storage for the modules of one user's deployments",
+        "4GiB",
+        "Storage for the modules of one user's deployments, and for those that were replaced and are kept still",
     ),
     setting("quota_schedules", "2000", "Schedules in one user's deployments"),
     setting("quota_file_bytes", "20GiB", "Files in one user's workspaces"),
+    setting("quota_files", "1000000", "Number of these files, however small"),
     setting(
         "quota_key_values",
         "1000000",
@@ -231,6 +232,11 @@ pub const SETTINGS: &[Setting] = &[
         "quota_waiting_runs",
         "100000",
         "Waiting runs in one user's workspaces; a run that would exceed it fails",
+    ),
+    setting(
+        "quota_waiting_run_bytes",
+        "10GiB",
+        "Storage for the events of these runs and the results of their effects, measured once a minute",
     ),
     setting(
         "workspace_runs_per_month",
@@ -361,8 +367,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "large_request_memory",
         "256MiB",
-        "Memory for all large requests and answers under /api; one user gets half of it at most, and so do all imports and \
-         previews together",
+        "Memory for all large requests and answers under /api, and for what forms, chats and callbacks are sent; one user gets \
+         half of it at most, and so do all imports and previews together",
     ),
     setting(
         "trusted_proxies",
@@ -416,8 +422,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "connectors",
         "64 on Linux, 0 elsewhere",
-        "Concurrent processes for drivers of databases and mail servers; 0: drivers run in the server itself, \
-         which a hostile server can then crash",
+        "Concurrent processes for drivers of databases and mail servers; 0: drivers, and what reads mailboxes, run in \
+         the server itself, which a hostile server can then crash",
     ),
     setting(
         "isolation",
@@ -484,7 +490,11 @@ pub const SETTINGS: &[Setting] = &[
          needs more than is left fails",
     ),
     setting("workspace_concurrency", "64", "Concurrent runs per workspace"),
-    setting("mailboxes", "500", "Mailboxes that a server stays connected to"),
+    setting(
+        "mailboxes",
+        "64",
+        "Mailboxes that a server stays connected to, each by a process of its own where connectors are processes",
+    ),
     setting("workspace_mailboxes", "20", "The same for one workspace"),
     setting("workers", "processors", "Threads that execute runs"),
     setting(
@@ -511,6 +521,11 @@ pub const SETTINGS: &[Setting] = &[
         "20GiB",
         "Storage for the runs of a workspace, counted about once an hour; beyond it the oldest ended runs are \
          removed; 0: no limit",
+    ),
+    setting(
+        "retention_bytes_per_user",
+        "100GiB",
+        "The same in all workspaces that one user has made; beyond it the oldest ended runs of the largest are removed; 0: no limit",
     ),
     setting(
         "audit_retention",
@@ -542,6 +557,17 @@ pub const SETTINGS: &[Setting] = &[
         "webhook_log_lines",
         "100000",
         "Lines of the webhook log kept per pattern; 0: no limit",
+    ),
+    setting(
+        "webhook_log_lines_per_user",
+        "2000000",
+        "The same for all patterns of one user; beyond it the oldest lines of the patterns with most are removed; 0: no limit",
+    ),
+    setting(
+        "captured_bytes_per_user",
+        "512MiB",
+        "Storage for the events that all webhooks of one user have captured within half an hour, measured once a minute; beyond it the \
+         oldest are removed; 0: no limit",
     ),
     setting(
         "mail_domain",

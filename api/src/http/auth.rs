@@ -1,7 +1,7 @@
 //! `/api/auth`: registration, login and the caller's profile.
 
 use super::client_ip::ClientIp;
-use super::extract::{Caller, Json, LoggedIn, printable, text};
+use super::extract::{Caller, Json, LoggedIn, at_most, printable, text};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -26,6 +26,10 @@ use utoipa_axum::routes;
 
 /// Bytes of a body here, where nobody has to be known: names, an address, a password.
 pub(super) const BODY_BYTES_MAX: usize = 16 << 10;
+/// Characters of an authenticator's code or a recovery code; no code is as long.
+const CODE_CHARS_MAX: usize = 64;
+/// The same of what stands in a link.
+const VERIFICATION_CHARS_MAX: usize = 100;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -238,6 +242,12 @@ pub(super) async fn recognized(app: &App, ip: ClientIp, request: LoginRequest) -
     }
     app.auth_limits.check_ip(ip.limit_key(), app.clock.now())?;
     printable("email", &request.email)?;
+    at_most("code", request.code.as_deref(), CODE_CHARS_MAX)?;
+    at_most(
+        "verification",
+        request.verification.as_deref(),
+        VERIFICATION_CHARS_MAX,
+    )?;
     may_try(app, &request.email, ip).await?;
     let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
     let hash = user.as_ref().and_then(|user| user.password_hash.clone());

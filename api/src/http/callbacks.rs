@@ -5,21 +5,26 @@ mod page;
 
 use super::client_ip::ClientIp;
 use super::extract::{Path, media_type};
-use super::webhooks::{encoding, read};
+use super::webhooks::{computed, encoding, read};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, RawQuery, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use heddle_execution::{CallbackKind, CallbackResponse};
 use heddle_model::Code;
 use heddle_model::ids::RunId;
+use heddle_runtime::is_small;
 use heddle_service::webhooks::body::unmarked;
 use heddle_service::webhooks::event;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// Fields of a form that is sent, as of those that webhooks are sent.
+const FIELDS_MAX: usize = 1_000;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -146,11 +151,26 @@ async fn answer(
     let bytes_max = app.config.webhook_body_bytes_max;
     let body = read(body, bytes_max).await?;
     let body = encoding::unpacked(&parts.headers, body, bytes_max).await?;
-    let body = content(&parts.headers, &body)?;
+    let bytes = body.len();
+    let owner = match is_small(bytes) {
+        true => None,
+        // What is sent before the run is there is nobody's yet.
+        false => app
+            .executions
+            .run_asking(run)
+            .await
+            .ok()
+            .map(|asking| asking.owner),
+    };
+    let event = computed(app, owner, bytes, move || event_of(&parts, &body)).await??;
+    Ok(app.executions.call_back(run, place, event).await?)
+}
+
+fn event_of(parts: &Parts, body: &[u8]) -> Result<String, ApiError> {
+    let body = content(&parts.headers, body)?;
     let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &body);
-    let event = event.map_err(ApiError::internal)?;
-    let called = app.executions.call_back(run, place, event.get().to_owned());
-    Ok(called.await?)
+    let event: Box<str> = event.map_err(ApiError::internal)?.into();
+    Ok(event.into())
 }
 
 /// The body, read by its content type; an empty body is null.
@@ -168,6 +188,11 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
     }
     let value = match media_type.as_str() {
         "application/x-www-form-urlencoded" => {
+            if form_urlencoded::parse(body).nth(FIELDS_MAX).is_some() {
+                return Err(Code::Validation
+                    .with(format!("The body has more than {FIELDS_MAX} fields."))
+                    .into());
+            }
             let fields = form_urlencoded::parse(body);
             let fields = fields.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())));
             Value::Object(fields.collect())

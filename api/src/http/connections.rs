@@ -8,7 +8,7 @@ mod kinds;
 mod trial;
 mod uses;
 
-use self::bodies::{Connection, CreatedConnection, FIELDS_MAX, SeedResult, credential, derived_seeds};
+use self::bodies::{Connection, CreatedConnection, SeedResult, SentFields, derived_seeds};
 use super::environments::environment;
 use super::extract::{Caller, Json, Path, Query, text};
 use super::secret_fields::{checked_hosts, secret_value};
@@ -21,15 +21,14 @@ use heddle_model::access::{Editor, WorkspaceRole};
 use heddle_model::audit::{Action, Object};
 use heddle_model::ids::{ConnectionId, EnvironmentId, UserId};
 use heddle_model::quota::Quota;
-use heddle_store::Db;
 use heddle_store::audit;
 use heddle_store::connection_tokens;
 use heddle_store::connections::{self, ConnectionRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret};
 use heddle_store::workspaces::{self, EnvironmentRow};
+use heddle_store::{Db, StoreError};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -235,8 +234,8 @@ struct CredentialsConnectionRequest {
     #[schema(example = "postgres", min_length = 1, max_length = 100)]
     provider: String,
     /// Field names and values: strings, numbers or booleans.
-    #[schema(example = json!({"user": "ann", "password": "…"}))]
-    credentials: Map<String, Value>,
+    #[schema(value_type = HashMap<String, Value>, example = json!({"user": "ann", "password": "…"}))]
+    credentials: SentFields,
     /// Default: the provider.
     #[schema(max_length = 200)]
     display_name: Option<String>,
@@ -264,16 +263,9 @@ async fn create_credentials_connection(
     caller: Caller,
     Json(request): Json<CredentialsConnectionRequest>,
 ) -> Result<(StatusCode, axum::Json<CreatedConnection>), ApiError> {
-    if request.credentials.is_empty() {
+    let credentials = request.credentials.values()?;
+    if credentials.is_empty() {
         return Err(ApiError::field("credentials", "must have at least one field"));
-    }
-    if request.credentials.len() > FIELDS_MAX {
-        return Err(ApiError::field("credentials", "must have at most 50 fields"));
-    }
-    let mut credentials = BTreeMap::new();
-    for (field, value) in request.credentials {
-        let value = credential(&field, value)?;
-        credentials.insert(field, value);
     }
     let new = NewConnection {
         kind: "credentials",
@@ -363,6 +355,12 @@ async fn create(
     let created = app.store.write(move |db| {
         Box::pin(async move {
             let environments = to_seed(db, &editor, environment).await?;
+            let bytes: usize = seeds.values().map(String::len).sum();
+            // Before others wait for so many to be written.
+            for (quota, each) in [(Quota::Secrets, seeds.len()), (Quota::SecretBytes, bytes)] {
+                let all = each.saturating_mul(environments.len());
+                service.quotas.allows(quota, all).map_err(StoreError::Quota)?;
+            }
             connections::create(db, &service.vault, &editor, &row, &credentials).await?;
             let made = Action::ConnectionCreated
                 .of(Object::Connection(row.id))

@@ -15,6 +15,52 @@ pub struct CompleteGraph {
     settings: Option<GraphSettings>,
 }
 
+/// A graph in which a node is looked at, while it is being drawn: that may be unfinished. Fields that are not listed, such as
+/// parameters and settings, are ignored.
+#[derive(ToSchema)]
+#[schema(example = json!({"nodes": [{"id": "start", "type": "OnManual"}], "edges": []}))]
+pub struct PreviewGraph {
+    nodes: Vec<PreviewNode>,
+    #[schema(required = false)]
+    edges: Vec<PreviewEdge>,
+}
+
+/// A node, as far as others depend on it.
+#[derive(ToSchema)]
+struct PreviewNode {
+    #[schema(example = "start")]
+    id: String,
+    /// Of the nodes before this one, a trigger (`On…`) gives the event.
+    #[schema(required = false, example = "OnManual")]
+    r#type: String,
+    data: Option<PreviewNodeData>,
+}
+
+/// What of a node's data others depend on.
+#[derive(ToSchema)]
+struct PreviewNodeData {
+    /// Name by which expressions refer to the node; without one, its id.
+    #[schema(example = "Check the total")]
+    label: Option<String>,
+    /// With true, only the first item counts of a list that comes.
+    #[schema(value_type = Option<Value>)]
+    once: (),
+}
+
+/// An edge between two nodes, from whichever output.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+struct PreviewEdge {
+    /// Node.
+    #[schema(example = "start")]
+    source: String,
+    /// Node.
+    #[schema(example = "answer")]
+    target: String,
+    /// Input port; without one, the first.
+    target_handle: Option<String>,
+}
+
 /// A node.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]

@@ -1,6 +1,6 @@
 //! `/api/workspaces/{id}/environments`: environments, their secrets and variables.
 
-use super::extract::{Json, Member, Path, printable, text};
+use super::extract::{Json, Member, Path, Scalars, Unfit, printable, text};
 use super::reply::{Deleted, Enveloped};
 use super::secret_fields::{checked_hosts, secret_value};
 use crate::app::App;
@@ -29,6 +29,8 @@ use utoipa_axum::routes;
 
 /// Maximum size of an environment's variables as JSON, in bytes.
 const VARIABLES_BYTES_MAX: usize = 64 << 10;
+/// How many can be no larger: `"a":1,`.
+const VARIABLES_MAX: usize = VARIABLES_BYTES_MAX / 6;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -340,7 +342,7 @@ async fn delete_secret(
 }
 
 /// Variable names and values: strings, numbers, booleans or null.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = HashMap<String, Value>, example = json!({"REGION": "eu", "RETRIES": 3}))]
 struct Variables(Map<String, Value>);
@@ -396,25 +398,30 @@ async fn set_variables(
     Member(scope): Member,
     Path(path): Path<(WorkspaceId, EnvironmentId)>,
     headers: HeaderMap,
-    Json(Variables(variables)): Json<Variables>,
+    Json(sent): Json<Scalars<VARIABLES_MAX>>,
 ) -> Result<Tagged, ApiError> {
     let (_, id) = path;
     let manager = scope.manager()?;
+    let too_large = || ApiError::field("", "the variables are larger than 64 KiB");
+    let variables = sent.fit().map_err(|unfit| match unfit {
+        Unfit::TooMany => too_large(),
+        Unfit::Composite(name) => ApiError::field(name, "must be a string, a number, a boolean or null"),
+    })?;
+    let texts = variables.iter().map(|(name, value)| {
+        let text = value.as_str().map_or(0, str::len);
+        name.len().saturating_add(text)
+    });
+    // What is this large already need not be written to see how large it is.
+    if texts.sum::<usize>() > VARIABLES_BYTES_MAX
+        || Value::Object(variables.clone()).to_string().len() > VARIABLES_BYTES_MAX
+    {
+        return Err(too_large());
+    }
     for (name, value) in &variables {
         allowed_name(name, name)?;
-        match value {
-            Value::Array(_) | Value::Object(_) => {
-                return Err(ApiError::field(
-                    name,
-                    "must be a string, a number, a boolean or null",
-                ));
-            }
-            Value::String(text) => printable(name, text)?,
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        if let Value::String(text) = value {
+            printable(name, text)?;
         }
-    }
-    if Value::Object(variables.clone()).to_string().len() > VARIABLES_BYTES_MAX {
-        return Err(ApiError::field("", "the variables are larger than 64 KiB"));
     }
     let (stored, now) = (variables.clone(), app.clock.now());
     let expected = headers.get(IF_MATCH).filter(|tag| *tag != "*").cloned();

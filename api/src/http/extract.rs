@@ -1,8 +1,10 @@
 //! Extractors for handlers: the caller, and bodies, queries and paths whose errors are reported by field.
 
 mod mistakes;
+mod scalars;
 
 pub use mistakes::{Misnamed, Others, refuse_misnamed};
+pub use scalars::{Scalars, Unfit};
 
 use super::client_ip::ClientIp;
 use super::server;
@@ -454,6 +456,17 @@ pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiErro
     }
     printable(path, value)?;
     Ok(value.to_owned())
+}
+
+/// Checks that a text is not longer than what it can be compared with, if there is one.
+pub fn at_most(path: &str, value: Option<&str>, chars_max: usize) -> Result<(), ApiError> {
+    match value {
+        Some(value) if value.chars().count() > chars_max => {
+            let message = format!("must have at most {chars_max} characters");
+            Err(ApiError::field(path, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rejects control characters except line ends and tabs: databases can't store all of them.

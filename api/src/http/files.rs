@@ -102,11 +102,11 @@ struct UploadQuery {
 }
 
 /// Uploads a file: the body is what it holds, its `Content-Type` the file's type. Of a form (`multipart/form-data`), as `curl -F
-/// file=@report.pdf` sends it, it is the one file within, with its name and type; several files, or none, are refused. It is removed
-/// after a day unless something refers to it by then, such as the event of a run or a test.
+/// file=@report.pdf` sends it, it is the one file within, with its name and type; several files, or none, are refused. Without a
+/// body, it is an empty file. It is removed after a day unless something refers to it by then, such as the event of a run or a test.
 #[utoipa::path(
     post, path = "/api/files", tag = "Files", security(("bearer" = [])), params(UploadQuery),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The bytes, or a form of the type `multipart/form-data` with one file"),
+    request_body(content = Option<Vec<u8>>, content_type = "application/octet-stream", description = "The bytes, or a form of the type `multipart/form-data` with one file"),
     responses(
         (status = 201, description = "The file", body = Enveloped<StoredFile>),
         (status = 400, description = "VALIDATION: the name is too long, or the form does not have one file", body = ErrorBody),

@@ -156,6 +156,7 @@ async fn execute_deployment(
         triggered_by: TriggeredBy::Manual,
         node_id: None,
         event,
+        text: None,
         idempotency: None,
         wait,
         caller: None,

@@ -18,6 +18,7 @@ use axum::{Extension, Router};
 use caller::{AtOwnAddress, Operator};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::WorkspaceId;
+use heddle_model::objects;
 use heddle_model::tenant::Tenant;
 use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
 use heddle_service::hosting;
@@ -145,6 +146,7 @@ own_quotas! {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SetQuotasRequest {
+    #[serde(deserialize_with = "objects::one")]
     quotas: OwnQuotas,
     /// How long ended runs are kept, in days, if that is shorter than the service keeps them.
     #[schema(minimum = 1, maximum = 36_500, example = 7)]

@@ -1,6 +1,6 @@
 //! Values of expressions while they are being written.
 
-use super::drawn::CompleteGraph;
+use super::drawn::PreviewGraph;
 use super::extract::{self, Caller, Json, element};
 use super::in_environment::environment;
 use crate::app::App;
@@ -37,7 +37,7 @@ pub fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct PreviewBody {
-    #[schema(value_type = CompleteGraph)]
+    #[schema(value_type = PreviewGraph)]
     graph_data: Box<RawValue>,
     /// The node in which the expressions stand.
     #[schema(example = "start")]

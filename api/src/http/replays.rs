@@ -39,7 +39,7 @@ pub fn routes() -> OpenApiRouter<App> {
     post, path = "/api/deployments/{id}/runs/{runId}/trace", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
     responses(
-        (status = 200, description = "Events", body = TestEvent, content_type = "text/event-stream"),
+        (status = 200, description = "Events; the schema is that of their data", body = TestEvent, content_type = "text/event-stream"),
         (status = 400, description = "INVALID_STATUS: the run has not ended", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),

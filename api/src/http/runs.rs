@@ -6,6 +6,8 @@ use super::reply::{Enveloped, Listed, PageMeta};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use heddle_execution::blocking::computing_if_large;
 use heddle_execution::{Accepted, NewRun, OwnedRight};
 use heddle_model::Code;
 use heddle_model::access::Scope;
@@ -316,9 +318,13 @@ async fn get_run(
     State(app): State<App>,
     caller: Caller,
     Path(ids): Path<(DeploymentId, RunId)>,
-) -> Result<Enveloped<WholeRun>, ApiError> {
+) -> Result<Response, ApiError> {
     let row = visible(&app, &caller.scope, ids).await?;
-    Ok(Enveloped::new(WholeRun::new(&app, row)))
+    let texts = [&row.event, &row.output, &row.logs, &row.trace];
+    let bytes = texts.into_iter().flatten().map(String::len).sum();
+    let owner = Some(caller.scope.user());
+    let write = move || Enveloped::new(WholeRun::new(&app, row)).into_response();
+    Ok(computing_if_large(owner, bytes, write).await?)
 }
 
 /// A run that was started.
@@ -414,6 +420,7 @@ async fn again(
         triggered_by: row.triggered_by,
         node_id: row.node_id,
         event,
+        text: None,
         idempotency: None,
         wait: false,
         caller: None,

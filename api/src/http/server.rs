@@ -26,6 +26,7 @@ use axum::response::IntoResponse;
 use connection::{Closing, Connection, Phase};
 use exchange::Exchange;
 use heddle_model::Code;
+use heddle_runtime::apart;
 use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -200,7 +201,7 @@ async fn admit(visit: Visit, stream: TcpStream, tls: Option<Tls>) {
     match unless_closed(&connection, tls.acceptor().accept(socket)).await {
         Some(Ok(stream)) => {
             connection.has_shaken_hands();
-            Box::pin(converse(visit, stream)).await;
+            apart(|| converse(visit, stream)).await;
         }
         Some(Err(_)) => metrics::counter!("heddle_http_tls_failures_total").increment(1),
         None => {}
@@ -266,7 +267,9 @@ async fn converse(visit: Visit, transport: impl Transport) {
             let told = as_bytes(slow.into()).await;
             exchanges.into_parts().io.into_inner().say(&told);
         }
-        None if is_answered => Box::pin(linger(exchanges.into_parts().io.into_inner().into_stream())).await,
+        None if is_answered => {
+            apart(|| linger(exchanges.into_parts().io.into_inner().into_stream())).await;
+        }
         _ => drop(exchanges),
     }
     // Not before its descriptor is closed.

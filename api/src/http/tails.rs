@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tokio::time::Interval;
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -148,10 +149,33 @@ impl Onlooker {
     }
 }
 
-/// Changes that were dropped because the viewer was too slow.
-#[derive(Serialize)]
+/// Changes that were not sent, because the viewer was too slow: event `lagged`.
+#[derive(Serialize, ToSchema)]
 struct Lagged {
+    /// How many.
     missed: u64,
+}
+
+/// The data of an event about a deployment's runs.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only describes what is streamed")]
+enum RunsEvent {
+    /// Event `change`.
+    Change(RunChange),
+    Lagged(Lagged),
+}
+
+/// The data of an event about one run.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only describes what is streamed")]
+enum RunStreamEvent {
+    /// Event `run`: the run as it is now. It is the first event and, of a run that has ended, the last.
+    Run(Box<WholeRun>),
+    /// Event `change`.
+    Change(RunChange),
+    Lagged(Lagged),
 }
 
 /// An event with this as its data.
@@ -167,7 +191,7 @@ pub(super) fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
     get, path = "/api/deployments/{id}/runs/stream", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
     responses(
-        (status = 200, description = "Events", body = RunChange, content_type = "text/event-stream"),
+        (status = 200, description = "Events; the schema is that of their data", body = RunsEvent, content_type = "text/event-stream"),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED: the user has too many live tails open", body = ErrorBody),
@@ -185,13 +209,13 @@ async fn stream_runs(
     Ok(onlooker.stream())
 }
 
-/// Streams a run: its current state (event `run`), then its changes as they happen, and the complete run when it has
-/// ended.
+/// Streams a run: its current state (event `run`), then its changes as they happen (events `change`; `lagged` if some were
+/// missed), and the complete run when it has ended.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs/{runId}/stream", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
     responses(
-        (status = 200, description = "Events", body = WholeRun, content_type = "text/event-stream"),
+        (status = 200, description = "Events; the schema is that of their data", body = RunStreamEvent, content_type = "text/event-stream"),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED: the user has too many live tails open", body = ErrorBody),

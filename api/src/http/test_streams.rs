@@ -12,7 +12,7 @@ use bytes::Bytes;
 use heddle_execution::Replayed;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::shown::shown;
-use heddle_runtime::{NodeEnd, NodeEvent, NodePhase, Outcome, RunError, RunEvent, Timed, Watched, watch};
+use heddle_runtime::{NodeEvent, NodePhase, Outcome, RunError, RunEvent, Timed, Watched, watch};
 use heddle_service::onlookers::Seat;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -40,7 +40,7 @@ pub fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum TestEvent {
-    /// What an execution of a node does.
+    /// What an execution of a node does, until it has ended.
     #[serde(rename_all = "camelCase")]
     Node {
         /// Number of the event, from 0.
@@ -55,9 +55,36 @@ pub(super) enum TestEvent {
         #[schema(example = "orders[3]")]
         path: String,
         phase: TestPhase,
-        /// For the phase `ended`.
-        #[serde(flatten)]
-        ended: Option<EndedNode>,
+    },
+    /// An execution of a node that has ended: an event `node` as well.
+    #[serde(rename = "node", rename_all = "camelCase")]
+    NodeEnded {
+        /// Number of the event, from 0.
+        seq: u64,
+        /// When, in microseconds since the run's start.
+        at_us: u64,
+        /// Number of the node's execution: its place in the trace.
+        execution: usize,
+        #[schema(example = "price")]
+        node_id: String,
+        /// Iteration within loops, as in the trace; empty outside.
+        #[schema(example = "orders[3]")]
+        path: String,
+        phase: LastPhase,
+        /// Wall time in microseconds, waiting included.
+        duration_us: u64,
+        /// Fuel used by the node itself.
+        fuel: u64,
+        /// Output port; null when none was live.
+        port: Option<String>,
+        /// Value that left; an excerpt when it is larger than 16 KiB.
+        #[schema(value_type = Value)]
+        output: Option<Box<RawValue>>,
+        /// Why it failed.
+        #[schema(value_type = Option<RunError>)]
+        error: Option<Box<RawValue>>,
+        /// Whether the value was pinned.
+        pinned: bool,
     },
     /// A line of the log.
     #[serde(rename_all = "camelCase")]
@@ -114,7 +141,7 @@ pub(super) enum TestEvent {
     },
 }
 
-/// What an execution of a node does.
+/// What an execution of a node does until it has ended.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum TestPhase {
@@ -123,40 +150,13 @@ pub(super) enum TestPhase {
     Waiting,
     /// It goes on.
     Resumed,
+}
+
+/// The last that an execution of a node does.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LastPhase {
     Ended,
-}
-
-/// How an execution of a node ended.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct EndedNode {
-    /// Wall time in microseconds, waiting included.
-    duration_us: u64,
-    /// Fuel used by the node itself.
-    fuel: u64,
-    /// Output port; null when none was live.
-    port: Option<String>,
-    /// Value that left; an excerpt when it is larger than 16 KiB.
-    #[schema(value_type = Value)]
-    output: Option<Box<RawValue>>,
-    /// Why it failed.
-    #[schema(value_type = Option<RunError>)]
-    error: Option<Box<RawValue>>,
-    /// Whether the value was pinned.
-    pinned: bool,
-}
-
-impl From<NodeEnd> for EndedNode {
-    fn from(end: NodeEnd) -> Self {
-        EndedNode {
-            duration_us: end.duration_us,
-            fuel: end.fuel,
-            port: end.port,
-            output: end.output,
-            error: end.error,
-            pinned: end.pinned,
-        }
-    }
 }
 
 /// Why a run has no result.
@@ -172,20 +172,40 @@ impl TestEvent {
         let at_us = told.at_us;
         match told.event {
             RunEvent::Node(node) => {
-                let (phase, ended) = match node.phase {
-                    NodePhase::Started => (TestPhase::Started, None),
-                    NodePhase::Waiting => (TestPhase::Waiting, None),
-                    NodePhase::Resumed => (TestPhase::Resumed, None),
-                    NodePhase::Ended(end) => (TestPhase::Ended, Some(end.into())),
+                let NodeEvent {
+                    execution,
+                    node_id,
+                    path,
+                    phase,
+                } = node;
+                let phase = match phase {
+                    NodePhase::Started => TestPhase::Started,
+                    NodePhase::Waiting => TestPhase::Waiting,
+                    NodePhase::Resumed => TestPhase::Resumed,
+                    NodePhase::Ended(end) => {
+                        return TestEvent::NodeEnded {
+                            seq,
+                            at_us,
+                            execution,
+                            node_id,
+                            path,
+                            phase: LastPhase::Ended,
+                            duration_us: end.duration_us,
+                            fuel: end.fuel,
+                            port: end.port,
+                            output: end.output,
+                            error: end.error,
+                            pinned: end.pinned,
+                        };
+                    }
                 };
                 TestEvent::Node {
                     seq,
                     at_us,
-                    execution: node.execution,
-                    node_id: node.node_id,
-                    path: node.path,
+                    execution,
+                    node_id,
+                    path,
                     phase,
-                    ended,
                 }
             }
             RunEvent::Log(line) => TestEvent::Log {
@@ -210,7 +230,7 @@ impl TestEvent {
 
     fn name(&self) -> &'static str {
         match self {
-            TestEvent::Node { .. } => "node",
+            TestEvent::Node { .. } | TestEvent::NodeEnded { .. } => "node",
             TestEvent::Log { .. } => "log",
             TestEvent::Effect { .. } => "effect",
             TestEvent::Omitted { .. } => "omitted",
@@ -364,7 +384,7 @@ impl TestStream {
 #[utoipa::path(
     post, path = "/api/execute/stream", operation_id = "stream_code", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
     responses(
-        (status = 200, description = "Events", body = TestEvent, content_type = "text/event-stream"),
+        (status = 200, description = "Events; the schema is that of their data", body = TestEvent, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION: not a module that can run here", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN, or ENVIRONMENT_PROTECTED: the environment asks for an approval of what its runs may reach, with `details` for each", body = ErrorBody),

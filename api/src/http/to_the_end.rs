@@ -15,6 +15,16 @@ impl<T> ToTheEnd<T> {
     pub fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         ToTheEnd(Some(Box::pin(work)))
     }
+
+    /// The same with work that is made where it stays: one that is handed over is copied whole, however little is in it yet.
+    pub fn made<F>(make: impl FnOnce() -> F) -> Self
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let place = Box::new_uninit();
+        let work = Box::write(place, make());
+        ToTheEnd(Some(Box::into_pin(work)))
+    }
 }
 
 impl<T> Future for ToTheEnd<T> {

@@ -1,6 +1,6 @@
 //! Management of webhook endpoints: lists, secrets and snippets.
 
-use super::extract::{Caller, Json, Path, Query, given, text};
+use super::extract::{Caller, Json, Path, Query, at_most, given, text};
 use super::in_environment::InEnvironment;
 use super::reply::Enveloped;
 use crate::app::App;
@@ -28,6 +28,8 @@ use utoipa_axum::routes;
 /// Minimum length of a secret chosen by a user, in characters.
 const SECRET_CHARS_MIN: usize = 8;
 const SECRET_CHARS_MAX: usize = 255;
+/// No id is longer.
+const ID_CHARS_MAX: usize = 64;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -253,6 +255,7 @@ async fn endpoints_of_deployment(
     Query(query): Query<EndpointsQuery>,
     Query(shown): Query<ShownSecrets>,
 ) -> Result<Enveloped<Vec<WebhookEndpoint>>, ApiError> {
+    at_most("endpointId", query.endpoint_id.as_deref(), ID_CHARS_MAX)?;
     let mut reader = app.store.reader().await?;
     let db = &mut reader.db();
     let deployment = deployments::visible(db, &caller.scope, deployment)

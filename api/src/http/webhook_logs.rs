@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use heddle_model::Code;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
@@ -22,6 +23,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// Factor between captured events and the memory that it takes to show them.
+const SHOWN_FACTOR: usize = 4;
 
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -329,7 +333,7 @@ struct Tapped {
 }
 
 /// Lists the newest captured events of each webhook of a pattern, deployed or not: at most 20 each, none older than 30
-/// minutes.
+/// minutes, and of large ones the newest 32 MiB of all.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/tap-events", operation_id = "list_tap_events", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
@@ -343,16 +347,20 @@ async fn tapped(
     State(app): State<App>,
     caller: Caller,
     Path(pattern): Path<PatternId>,
-) -> Result<Json<Tapped>, ApiError> {
+) -> Result<Response, ApiError> {
     visible(&app, &caller, pattern).await?;
     app.webhooks.journal.flush().await;
     let mut reader = app.store.reader().await?;
     let rows = webhook_logs::tapped(&mut reader.db(), &caller.scope, pattern, app.clock.now()).await?;
-    let events = rows
-        .into_iter()
-        .map(TapEvent::try_from)
-        .collect::<Result<_, _>>()?;
-    Ok(Json(Tapped { events }))
+    drop(reader);
+    let bytes = rows.iter().map(|row| row.event.len()).sum();
+    let write = move || {
+        let events = rows.into_iter().map(TapEvent::try_from);
+        let events = events.collect::<Result<_, ApiError>>()?;
+        Ok::<_, ApiError>(Json(Tapped { events }).into_response())
+    };
+    let owner = Some(caller.scope.user());
+    app.budget.read(owner, (bytes, SHOWN_FACTOR), write).await?
 }
 
 /// Deletes the captured events of all webhooks of a pattern.

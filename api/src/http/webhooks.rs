@@ -33,12 +33,13 @@ use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, options};
 use heddle_model::Code;
+use heddle_runtime::apart;
 use serde::Serialize;
 pub(super) use steps::{FROM_CALLBACK, shown as shown_step};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-pub(super) use whole::read;
+pub(super) use whole::{computed, read};
 
 pub fn routes() -> OpenApiRouter<App> {
     // Without a layer, which would cost each request a box: handlers take the whole request, which axum limits nowhere. The
@@ -187,14 +188,8 @@ async fn answered(
     if origin.is_none() && request.method() != Method::OPTIONS {
         return received(app, (ip, request_id), webhook_id, request).await;
     }
-    // Boxed, as is all that few requests come to: the future of each would have to carry it.
-    Box::pin(answered_across(
-        app,
-        (ip, request_id),
-        webhook_id,
-        (request, origin),
-    ))
-    .await
+    let by = (ip, request_id);
+    apart(|| answered_across(app, by, webhook_id, (request, origin))).await
 }
 
 /// The same for pages of other origins, and the question that browsers ask before.
@@ -222,7 +217,7 @@ async fn received(
 ) -> Response {
     let (parts, body) = request.into_parts();
     if matches!(parts.method, Method::GET | Method::HEAD) {
-        match Box::pin(verified(&app, &webhook_id, ip, &parts)).await {
+        match apart(|| verified(&app, &webhook_id, ip, &parts)).await {
             Ok(Some(response)) => return response,
             Ok(None) => {}
             Err(error) => return error.into_response(),
@@ -234,19 +229,20 @@ async fn received(
         Err(response) => return response,
     };
     if admitted.webhook().chat.is_some() {
-        return ToTheEnd::new(chats::submit(app, arrival, admitted, (parts, body))).await;
+        return apart(|| ToTheEnd::new(chats::submit(app, arrival, admitted, (parts, body)))).await;
     }
     if admitted.webhook().form.is_some() {
-        return ToTheEnd::new(forms::submit(app, arrival, admitted, (parts, body))).await;
+        return apart(|| ToTheEnd::new(forms::submit(app, arrival, admitted, (parts, body)))).await;
     }
     if let Some(kind) = uploads::kind(&admitted) {
-        return ToTheEnd::new(uploads::deliver(app, arrival, admitted, parts, (kind, body))).await;
+        let body = (kind, body);
+        return apart(|| ToTheEnd::new(uploads::deliver(app, arrival, admitted, parts, body))).await;
     }
     let body = match admitted.read(&app, body).await {
         Ok(body) => body,
         Err(error) => return ingest::refuse_body(&app, arrival, &admitted, error).await,
     };
-    ToTheEnd::new(ingest::deliver(app, arrival, admitted, parts, body)).await
+    ToTheEnd::made(|| ingest::deliver(app, arrival, admitted, parts, body)).await
 }
 
 /// A webhook that exists.
@@ -312,7 +308,7 @@ async fn verified(
                 return Ok(Some(chats::show(app, ip, &admitted, chat, parts)));
             }
             let form = admitted.webhook().form.clone().unwrap_or_default();
-            return Ok(Some(forms::show(app, ip, &admitted, &form, parts)));
+            return Ok(Some(forms::show(app, ip, &admitted, form, parts).await));
         }
         Checked::Event { .. } if challenge.is_none() => return Ok(None),
         Checked::Event { is_active: true } | Checked::Active => {}

@@ -339,7 +339,7 @@ impl News {
     get, path = "/api/stream", tag = "Operation", security(("bearer" = [])),
     params(("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received")),
     responses(
-        (status = 200, description = "Events", body = WorkspaceEvent, content_type = "text/event-stream"),
+        (status = 200, description = "Events; the schema is that of their data", body = WorkspaceEvent, content_type = "text/event-stream"),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED: the user has too many live tails open", body = ErrorBody),
     )

@@ -27,17 +27,20 @@ pub async fn check(db: &mut Db<'_>, quotas: &Quotas, added: &[(Payer, &[Quota])]
     }
     // In one order, so that no two transactions wait for each other.
     owners.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-    for (owner, counted) in owners {
+    for (place, (owner, counted)) in owners.iter().enumerate() {
         if db.is_postgres() {
             // What others of the same owner have added is committed before it is counted here.
             let lock = sql("select pg_advisory_xact_lock(hashtextextended(?, 0))");
             db.execute(lock.bind(format!("quota {owner}"))).await?;
         }
         for quota in counted.iter().copied() {
-            let Some(limit) = quotas.limit(quota) else {
+            // Most workspaces are those of whoever changes them.
+            let mut before = owners.iter().take(place);
+            let is_checked = before.any(|(other, of_other)| other == owner && of_other.contains(&quota));
+            let Some(limit) = quotas.limit(quota).filter(|_| !is_checked) else {
                 continue;
             };
-            let (used,): (i64,) = db.one(used(quota, &owner)).await?;
+            let (used,): (i64,) = db.one(used(quota, owner)).await?;
             if used > limit {
                 return Err(StoreError::Quota(Exceeded { quota, limit }));
             }
@@ -74,6 +77,15 @@ pub async fn user_of(db: &mut Db<'_>, tenant: Tenant) -> Result<Option<UserId>, 
     let maker = sql("select created_by from workspaces where id = ?").bind(workspace);
     let found: Option<(Option<UserId>,)> = db.optional(maker).await?;
     Ok(found.and_then(|(maker,)| maker))
+}
+
+/// What is stored of a run `r` until it ends: its event, the results of its effects, and what has come for it.
+macro_rules! bytes_of_waiting {
+    () => {
+        "coalesce(octet_length(r.event), 0)
+         + coalesce((select sum(octet_length(j.entry)) from journal_entries j where j.run_id = r.id), 0)
+         + coalesce((select sum(octet_length(s.payload)) from signals s where s.run_id = r.id), 0)"
+    };
 }
 
 fn used(quota: Quota, owner: &str) -> Sql {
@@ -118,9 +130,17 @@ fn used(quota: Quota, owner: &str) -> Sql {
             "select cast(coalesce(sum(length(ciphertext)), 0) as bigint) from connections where user_id = ?"
         }
         Quota::ApiKeys => "select count(*) from api_keys where user_id = ?",
+        // That of each deployment, which bounds their number as well, and what was deployed: it is sealed for its workspace for as
+        // long as it is kept.
         Quota::ModuleBytes => {
-            "select cast(coalesce(sum(length(a.wasm)), 0) as bigint) from deployments d
-             join artifacts a on a.hash = d.artifact where d.user_id = ?"
+            "select cast(
+                 (select coalesce(sum(octet_length(a.wasm)), 0) from deployments d
+                  join artifacts a on a.hash = d.artifact where d.user_id = ?)
+                 + (select coalesce(sum(octet_length(a.wasm)), 0) from artifacts a where a.hash in (
+                        select s.hash from module_seals s where s.tenant = ?
+                        union select s.hash from workspaces w join module_seals s on s.tenant = w.id
+                        where w.created_by = ?)
+                    and not exists (select 1 from deployments d where d.artifact = a.hash and d.user_id = ?)) as bigint)"
         }
         Quota::Schedules => {
             "select count(*) from schedules s join deployments d on d.id = s.deployment_id where d.user_id = ?"
@@ -130,9 +150,27 @@ fn used(quota: Quota, owner: &str) -> Sql {
             "select cast(coalesce(sum(size), 0) as bigint) from file_blobs where state = 'live'
              and exists (select 1 from files where files.blob_id = file_blobs.id) and (tenant_id = ? or tenant_id in (select id from workspaces where created_by = ?))"
         }
+        Quota::Files => {
+            "select count(*) from files where tenant_id = ? or tenant_id in (select id from workspaces where created_by = ?)"
+        }
         // Counted by triggers.
         Quota::KeyValues => "select coalesce((select entries from key_value_usage where owner_id = ?), 0)",
         Quota::KeyValueBytes => "select coalesce((select bytes from key_value_usage where owner_id = ?), 0)",
+        // Of the same runs. Two selections, each with an index of its own.
+        Quota::WaitingRunBytes => concat!(
+            "select cast(coalesce(sum(w.bytes), 0) as bigint) from (select ",
+            bytes_of_waiting!(),
+            " as bytes from deployments d join runs r on r.deployment_id = d.id
+             where r.wake_at is not null and (d.user_id = ? or d.workspace_id in
+                 (select workspace_id from memberships where user_id = ? and role = 'owner')) and ",
+            owner_of_deployment!(),
+            " = ? union all select ",
+            bytes_of_waiting!(),
+            " as bytes from runs r join deployments d on d.id = r.deployment_id
+             where r.status = 'running' and r.wake_at is null and d.status = 'paused' and ",
+            owner_of_deployment!(),
+            " = ?) w"
+        ),
         // Those that wait for something, and those that wait for their deployment to be resumed.
         Quota::WaitingRuns => concat!(
             "select (select count(*) from deployments d join runs r on r.deployment_id = d.id

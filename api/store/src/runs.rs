@@ -40,7 +40,7 @@ pub struct AcceptedRow {
     /// Where it starts.
     pub node_id: Option<String>,
     /// eventData as JSON; `None`: there is none.
-    pub event: Option<String>,
+    pub event: Option<Arc<str>>,
     /// SHA-256 of its module, in hex.
     pub artifact: Arc<str>,
     /// The pattern's version.
@@ -62,7 +62,7 @@ impl AcceptedRow {
     /// Of what senders and the run choose.
     pub fn bytes(&self) -> usize {
         let end = self.end.as_ref().map_or(0, |end| end.bytes());
-        self.event.as_ref().map_or(0, String::len).saturating_add(end)
+        self.event.as_deref().map_or(0, str::len).saturating_add(end)
     }
 
     /// What it has used, if it is stored with its end.
@@ -172,12 +172,22 @@ const ENDED: &str =
 fn embedded(owner: &str, rows: Vec<AcceptedRow>, only_if: Option<(&'static str, &str)>) -> Vec<Sql> {
     // One for all rows.
     let owner: Arc<str> = owner.into();
-    if rows.iter().all(AcceptedRow::has_ended_at_once) {
-        let rows = rows.into_iter().map(|row| row.cells_of_ended(&owner));
-        return inserts_as((ACCEPTED, ENDED), rows, only_if);
+    // A few that go on don't keep the many from what is made for them.
+    let all_have_ended = rows.iter().all(AcceptedRow::has_ended_at_once);
+    let (ended, others): (Vec<AcceptedRow>, Vec<AcceptedRow>) = match all_have_ended {
+        true => (rows, Vec::new()),
+        false => rows.into_iter().partition(AcceptedRow::has_ended_at_once),
+    };
+    let mut statements = Vec::new();
+    if !ended.is_empty() {
+        let ended = ended.into_iter().map(|row| row.cells_of_ended(&owner));
+        statements.extend(inserts_as((ACCEPTED, ENDED), ended, only_if));
     }
-    let rows = rows.into_iter().map(|row| row.cells(&owner, true));
-    inserts(ACCEPTED, rows, only_if)
+    if !others.is_empty() {
+        let others = others.into_iter().map(|row| row.cells(&owner, true));
+        statements.extend(inserts(ACCEPTED, others, only_if));
+    }
+    statements
 }
 
 /// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.

@@ -16,6 +16,8 @@ use zeroize::Zeroizing;
 
 /// Changes of an environment's variables of which it is known what they were before.
 const PAST_VARIABLES_MAX: i64 = 100;
+/// Bytes of all that is known of them: the latest.
+const PAST_VARIABLES_BYTES_MAX: i64 = 1 << 20;
 
 /// What may be seen of a secret.
 #[derive(Clone, Debug, FromRow)]
@@ -307,6 +309,11 @@ async fn remember(
          select p.until from past_variables p where p.environment_id = ? order by p.until desc limit 1 offset ?)");
     let trim = trim.bind(environment).bind(environment).bind(PAST_VARIABLES_MAX);
     db.execute(trim).await?;
+    let trim = sql("delete from past_variables where environment_id = ? and until <= (
+         select max(p.until) from (select q.until, sum(octet_length(q.variables)) over (order by q.until desc) as bytes
+                                   from past_variables q where q.environment_id = ?) p where p.bytes > ?)");
+    let trim = trim.bind(environment).bind(environment);
+    db.execute(trim.bind(PAST_VARIABLES_BYTES_MAX)).await?;
     Ok(())
 }
 

@@ -3,10 +3,11 @@
 use super::{Arg, Db, Sql, Start, StoreError, inserts, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
+use heddle_model::ids::{EndpointId, PatternId, RunId, UserId, WebhookLogId};
 use heddle_model::status::WebhookStatus;
 use sqlx::FromRow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Events that the tap keeps for an endpoint.
@@ -52,7 +53,7 @@ pub struct TapRow {
     /// When it came.
     pub received_at: Timestamp,
     /// `{headers, body, method, query}` as JSON.
-    pub event: String,
+    pub event: Arc<str>,
 }
 
 /// Adds lines to the log, for the ingestion.
@@ -108,6 +109,33 @@ pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
     statements
 }
 
+/// Users whose patterns' tapped events have more bytes than these together, for the service's housekeeping.
+pub async fn tapped_beyond_for_system(db: &mut Db<'_>, bytes_max: i64) -> Result<Vec<UserId>, StoreError> {
+    let select = sql(
+        "select p.owner_id from tap_events t join webhook_endpoints e on e.id = t.endpoint_id
+         join patterns p on p.id = e.pattern_id group by p.owner_id having sum(octet_length(t.event)) > ?",
+    );
+    let users: Vec<(UserId,)> = db.all(select.bind(bytes_max)).await?;
+    Ok(users.into_iter().map(|(user,)| user).collect())
+}
+
+/// Deletes up to `limit` tapped events of a user that are not among the newest of so many bytes, for the service's housekeeping; how
+/// many there were.
+pub async fn delete_tapped_beyond_for_system(
+    db: &mut Db<'_>,
+    user: UserId,
+    bytes_max: i64,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let delete = sql(
+        "delete from tap_events where id in (select counted.id from (
+             select t.id, sum(octet_length(t.event)) over (order by t.received_at desc, t.id desc) as bytes
+             from tap_events t join webhook_endpoints e on e.id = t.endpoint_id join patterns p on p.id = e.pattern_id
+             where p.owner_id = ?) counted where counted.bytes > ? limit ?)",
+    );
+    db.execute(delete.bind(user).bind(bytes_max).bind(limit)).await
+}
+
 /// Deletes expired rows, for the service's housekeeping.
 pub async fn sweep_for_system(
     db: &mut Db<'_>,
@@ -129,6 +157,26 @@ pub async fn surplus_for_system(
     let select = sql("select pattern_id from webhook_logs group by pattern_id having count(*) > ?");
     let rows: Vec<(Option<PatternId>,)> = db.all(select.bind(lines_max)).await?;
     Ok(rows.into_iter().map(|(pattern,)| pattern).collect())
+}
+
+/// Users whose patterns' logs have more lines than these together, with how many each of the patterns has. For the service's
+/// housekeeping.
+pub async fn surplus_of_users_for_system(
+    db: &mut Db<'_>,
+    lines_max: i64,
+) -> Result<BTreeMap<UserId, Vec<(PatternId, i64)>>, StoreError> {
+    let select = sql(
+        "select p.owner_id, l.pattern_id, count(*) from webhook_logs l join patterns p on p.id = l.pattern_id
+         where p.owner_id in (select q.owner_id from webhook_logs m join patterns q on q.id = m.pattern_id
+                              group by q.owner_id having count(*) > ?)
+         group by p.owner_id, l.pattern_id",
+    );
+    let rows: Vec<(UserId, PatternId, i64)> = db.all(select.bind(lines_max)).await?;
+    let mut users: BTreeMap<UserId, Vec<(PatternId, i64)>> = BTreeMap::new();
+    for (user, pattern, lines) in rows {
+        users.entry(user).or_default().push((pattern, lines));
+    }
+    Ok(users)
 }
 
 /// Deletes up to `limit` lines of a pattern's log that are not among its newest, for the service's housekeeping; how many
@@ -271,21 +319,26 @@ pub struct TappedRow {
     pub event: String,
 }
 
-/// The tapped events of a pattern that the caller may see, newest first.
+/// Bytes of the tapped events that are shown together, beyond the first.
+const SHOWN_BYTES_MAX: i64 = 32 << 20;
+
+/// The tapped events of a pattern that the caller may see, newest first; not those that are too old to be shown with so many bytes.
 pub async fn tapped(
     db: &mut Db<'_>,
     scope: &Scope,
     pattern: PatternId,
     now: Timestamp,
 ) -> Result<Vec<TappedRow>, StoreError> {
-    let query = sql(
-        "select e.node_id, e.alias, t.received_at, t.event from tap_events t
-         join webhook_endpoints e on e.id = t.endpoint_id where e.pattern_id = ? and t.received_at > ? and ",
-    )
+    let query = sql("select s.node_id, s.alias, s.received_at, s.event from (
+         select e.node_id, e.alias, t.id, t.received_at, t.event, sum(octet_length(t.event))
+             over (order by t.received_at desc, t.id desc) - octet_length(t.event) as newer_bytes
+         from tap_events t
+         join webhook_endpoints e on e.id = t.endpoint_id where e.pattern_id = ? and t.received_at > ? and ")
     .bind(pattern)
     .bind(now.minus(TAP_AGE_MAX));
-    let query = rights::pattern(query, scope, pattern);
-    db.all(query.push(" order by t.received_at desc, t.id desc"))
+    let query = rights::pattern(query, scope, pattern).push(") s where s.newer_bytes < ?");
+    let query = query.bind(SHOWN_BYTES_MAX);
+    db.all(query.push(" order by s.received_at desc, s.id desc"))
         .await
 }
 

@@ -1420,7 +1420,7 @@ name.
         id: m.PatternId,
     ) -> m.Tapped:
         """Lists the newest captured events of each webhook of a pattern, deployed or not: at most 20 each, none older than 30
-minutes.
+minutes, and of large ones the newest 32 MiB of all.
 
         GET /api/patterns/{id}/tap-events
         """

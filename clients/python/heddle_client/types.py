@@ -1578,39 +1578,6 @@ class EditorFacts(_EditorFacts, total=False):
     """Of the widget `duration`: `milliseconds` or `seconds`."""
 
 
-class _RunError(t.TypedDict):
-    code: str
-    """`OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, …."""
-    message: str
-    """The message, for people."""
-
-
-class RunError(_RunError, total=False):
-    """Why a run failed."""
-
-    nodeId: t.Union[str, None]
-    """Node that failed or was executing."""
-
-
-class _EndedNode(t.TypedDict):
-    durationUs: int
-    """Wall time in microseconds, waiting included."""
-    fuel: int
-    """Fuel used by the node itself."""
-    output: t.Any
-    """Value that left; an excerpt when it is larger than 16 KiB."""
-    pinned: bool
-    """Whether the value was pinned."""
-
-
-class EndedNode(_EndedNode, total=False):
-    """How an execution of a node ended."""
-
-    error: t.Union[RunError, None]
-    port: t.Union[str, None]
-    """Output port; null when none was live."""
-
-
 class Endpoints(t.TypedDict):
     """The endpoints of a pattern."""
 
@@ -1698,6 +1665,20 @@ class ExecuteBody(t.TypedDict, total=False):
 
 Executed = t.Union["Executed1", "Started"]
 """A run that was started, with its outcome if the request waited for it."""
+
+
+class _RunError(t.TypedDict):
+    code: str
+    """`OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, …."""
+    message: str
+    """The message, for people."""
+
+
+class RunError(_RunError, total=False):
+    """Why a run failed."""
+
+    nodeId: t.Union[str, None]
+    """Node that failed or was executing."""
 
 
 class Executed1(t.TypedDict):
@@ -2117,6 +2098,17 @@ class KeyValue(_KeyValue, total=False):
     """A kept value."""
 
     expiresAt: t.Union[Timestamp, None]
+
+
+class Lagged(t.TypedDict):
+    """Changes that were not sent, because the viewer was too slow: event `lagged`."""
+
+    missed: int
+    """How many."""
+
+
+LastPhase = t.Literal['ended']
+"""The last that an execution of a node does."""
 
 
 class LastResult(t.TypedDict):
@@ -3453,10 +3445,57 @@ class PresenceRequest(t.TypedDict):
     """Whether there is something in it that is not saved."""
 
 
+class _PreviewEdge(t.TypedDict):
+    source: str
+    """Node."""
+    target: str
+    """Node."""
+
+
+class PreviewEdge(_PreviewEdge, total=False):
+    """An edge between two nodes, from whichever output."""
+
+    targetHandle: t.Union[str, None]
+    """Input port; without one, the first."""
+
+
+class PreviewNodeData(t.TypedDict, total=False):
+    """What of a node's data others depend on."""
+
+    label: t.Union[str, None]
+    """Name by which expressions refer to the node; without one, its id."""
+    once: t.Any
+    """With true, only the first item counts of a list that comes."""
+
+
+class _PreviewNode(t.TypedDict):
+    id: str
+
+
+class PreviewNode(_PreviewNode, total=False):
+    """A node, as far as others depend on it."""
+
+    data: t.Union[PreviewNodeData, None]
+    type: str
+    """Of the nodes before this one, a trigger (`On…`) gives the event."""
+
+
+class _PreviewGraph(t.TypedDict):
+    nodes: t.List[PreviewNode]
+
+
+class PreviewGraph(_PreviewGraph, total=False):
+    """A graph in which a node is looked at, while it is being drawn: that may be unfinished. Fields that are not
+    listed, such as parameters and settings, are ignored.
+    """
+
+    edges: t.List[PreviewEdge]
+
+
 class _PreviewBody(t.TypedDict):
     expressions: t.Dict[str, str]
     """Texts with `{{ }}`, by the path of their parameter; at most 50."""
-    graphData: CompleteGraph
+    graphData: PreviewGraph
     nodeId: str
     """The node in which the expressions stand."""
 
@@ -3969,6 +4008,61 @@ class RunStats(_RunStats, total=False):
     lastSuccessAt: t.Union[Timestamp, None]
 
 
+RunStreamEvent = t.Union["WholeRun", "RunChange", "Lagged"]
+"""The data of an event about one run."""
+
+
+StoredTraceEntry = t.Union["TraceEntry", "OmittedEntries"]
+"""What a node did, as it is stored."""
+
+
+class _TraceEntry(t.TypedDict):
+    durationUs: int
+    """Wall time in microseconds, waiting included."""
+    fuel: int
+    """Fuel used by the node itself."""
+    nodeId: str
+    """Id of the node."""
+    output: t.Any
+    """Value that left, or `null`; cut to a marked excerpt when large."""
+    path: str
+    """Iteration within loops (`orders[3].lines[0]`), and further attempts of composites (`pay~2`); empty outside."""
+    pinned: bool
+    """The value was pinned."""
+    startedAtMs: float
+    """Milliseconds since the run's start."""
+
+
+class TraceEntry(_TraceEntry, total=False):
+    """One execution of a node."""
+
+    error: t.Union[RunError, None]
+    port: t.Union[str, None]
+    """Output port by name; `None` when none was live."""
+
+
+class _WholeRun(Run):
+    output: t.Any
+    """The run's output, as given to Return; a large one is replaced by `{"$truncated": true, "bytes": …, "excerpt":
+    …}`.
+    """
+
+
+class WholeRun(_WholeRun, total=False):
+    """A run with everything that is stored about it."""
+
+    error: t.Union[RunError, None]
+    failedInput: t.Union[FailedInput, None]
+    fuelUsed: t.Union[int, None]
+    """Fuel used, roughly instructions."""
+    memoryBytesPeak: t.Union[int, None]
+    """Peak memory in bytes."""
+    nodeId: t.Union[str, None]
+    """Id of the trigger at which the run started; null for the first one."""
+    trace: t.Union[t.List[StoredTraceEntry], None]
+    """What each node did, if the deployment records traces."""
+
+
 class RunTests(t.TypedDict, total=False):
     """Which tests are run, against what."""
 
@@ -3977,6 +4071,10 @@ class RunTests(t.TypedDict, total=False):
     """Definitions of custom node types, by name; with `{}` or without any, the pattern's own."""
     tests: t.Union[t.List[TestId], None]
     """Tests of this pattern; default: all."""
+
+
+RunsEvent = t.Union["RunChange", "Lagged"]
+"""The data of an event about a deployment's runs."""
 
 
 class SavedEvent(t.TypedDict):
@@ -4166,35 +4264,6 @@ class StoredDraft(t.TypedDict):
     updatedAt: Timestamp
 
 
-StoredTraceEntry = t.Union["TraceEntry", "OmittedEntries"]
-"""What a node did, as it is stored."""
-
-
-class _TraceEntry(t.TypedDict):
-    durationUs: int
-    """Wall time in microseconds, waiting included."""
-    fuel: int
-    """Fuel used by the node itself."""
-    nodeId: str
-    """Id of the node."""
-    output: t.Any
-    """Value that left, or `null`; cut to a marked excerpt when large."""
-    path: str
-    """Iteration within loops (`orders[3].lines[0]`), and further attempts of composites (`pay~2`); empty outside."""
-    pinned: bool
-    """The value was pinned."""
-    startedAtMs: float
-    """Milliseconds since the run's start."""
-
-
-class TraceEntry(_TraceEntry, total=False):
-    """One execution of a node."""
-
-    error: t.Union[RunError, None]
-    port: t.Union[str, None]
-    """Output port by name; `None` when none was live."""
-
-
 class StreamError(t.TypedDict):
     """Why a run has no result."""
 
@@ -4264,11 +4333,61 @@ class Tapped(t.TypedDict):
     """Newest first."""
 
 
-TestEvent = t.Union[t.Dict[str, t.Any], "TestEvent2", "TestEvent3", "TestEvent4", "TestEvent5"]
+TestEvent = t.Union["TestEvent1", "TestEvent2", "TestEvent3", "TestEvent4", "TestEvent5", "TestEvent6"]
 """An event of a test run or of a replay. Its type is the event's name as well."""
 
 
+TestPhase = t.Literal['started', 'waiting', 'resumed']
+"""What an execution of a node does until it has ended."""
+
+
+class TestEvent1(t.TypedDict):
+    """What an execution of a node does, until it has ended."""
+
+    atUs: int
+    """When, in microseconds since the run's start."""
+    execution: int
+    """Number of the node's execution: its place in the trace."""
+    nodeId: str
+    path: str
+    """Iteration within loops, as in the trace; empty outside."""
+    phase: TestPhase
+    seq: int
+    """Number of the event, from 0."""
+    type: t.Literal['node']
+
+
 class _TestEvent2(t.TypedDict):
+    atUs: int
+    """When, in microseconds since the run's start."""
+    durationUs: int
+    """Wall time in microseconds, waiting included."""
+    execution: int
+    """Number of the node's execution: its place in the trace."""
+    fuel: int
+    """Fuel used by the node itself."""
+    nodeId: str
+    output: t.Any
+    """Value that left; an excerpt when it is larger than 16 KiB."""
+    path: str
+    """Iteration within loops, as in the trace; empty outside."""
+    phase: LastPhase
+    pinned: bool
+    """Whether the value was pinned."""
+    seq: int
+    """Number of the event, from 0."""
+    type: t.Literal['node']
+
+
+class TestEvent2(_TestEvent2, total=False):
+    """An execution of a node that has ended: an event `node` as well."""
+
+    error: t.Union[RunError, None]
+    port: t.Union[str, None]
+    """Output port; null when none was live."""
+
+
+class _TestEvent3(t.TypedDict):
     atUs: int
     """When, in microseconds since the run's start."""
     level: str
@@ -4279,13 +4398,13 @@ class _TestEvent2(t.TypedDict):
     type: t.Literal['log']
 
 
-class TestEvent2(_TestEvent2, total=False):
+class TestEvent3(_TestEvent3, total=False):
     """A line of the log."""
 
     nodeId: t.Union[str, None]
 
 
-class _TestEvent3(t.TypedDict):
+class _TestEvent4(t.TypedDict):
     atUs: int
     """When, in microseconds since the run's start."""
     durationUs: int
@@ -4296,7 +4415,7 @@ class _TestEvent3(t.TypedDict):
     type: t.Literal['effect']
 
 
-class TestEvent3(_TestEvent3, total=False):
+class TestEvent4(_TestEvent4, total=False):
     """An effect that has ended."""
 
     error: t.Union[str, None]
@@ -4308,7 +4427,7 @@ class TestEvent3(_TestEvent3, total=False):
     """HTTP status of the answer, if it has one."""
 
 
-class TestEvent4(t.TypedDict):
+class TestEvent5(t.TypedDict):
     """Events that were left out, since the client or the network is too slow for them."""
 
     events: int
@@ -4355,22 +4474,18 @@ class TestResult(_TestResult, total=False):
     """
 
 
-class _TestEvent5(t.TypedDict):
+class _TestEvent6(t.TypedDict):
     seq: int
     """Number of the event, from 0."""
     type: t.Literal['end']
 
 
-class TestEvent5(_TestEvent5, total=False):
+class TestEvent6(_TestEvent6, total=False):
     """The run's end, the last event."""
 
     error: t.Union[StreamError, None]
     replay: t.Union[Replayed, None]
     result: t.Union[TestResult, None]
-
-
-TestPhase = t.Literal['started', 'waiting', 'resumed', 'ended']
-"""What an execution of a node does."""
 
 
 class Tests(t.TypedDict):
@@ -4622,28 +4737,6 @@ class WebhookReceived(_WebhookReceived, total=False):
     patternId: t.Union[PatternId, None]
     rejectionReason: t.Union[str, None]
     runId: t.Union[RunId, None]
-
-
-class _WholeRun(Run):
-    output: t.Any
-    """The run's output, as given to Return; a large one is replaced by `{"$truncated": true, "bytes": …, "excerpt":
-    …}`.
-    """
-
-
-class WholeRun(_WholeRun, total=False):
-    """A run with everything that is stored about it."""
-
-    error: t.Union[RunError, None]
-    failedInput: t.Union[FailedInput, None]
-    fuelUsed: t.Union[int, None]
-    """Fuel used, roughly instructions."""
-    memoryBytesPeak: t.Union[int, None]
-    """Peak memory in bytes."""
-    nodeId: t.Union[str, None]
-    """Id of the trigger at which the run started; null for the first one."""
-    trace: t.Union[t.List[StoredTraceEntry], None]
-    """What each node did, if the deployment records traces."""
 
 
 class WholeVersion(t.TypedDict):

@@ -1082,8 +1082,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams a run: its current state (event `run`), then its changes as they happen, and the complete run when it has
-         *     ended.
+         * Streams a run: its current state (event `run`), then its changes as they happen (events `change`; `lagged` if some were
+         *     missed), and the complete run when it has ended.
          */
         get: operations["stream_run"];
         put?: never;
@@ -1393,8 +1393,8 @@ export interface paths {
         put?: never;
         /**
          * Uploads a file: the body is what it holds, its `Content-Type` the file's type. Of a form (`multipart/form-data`), as `curl -F
-         *     file=@report.pdf` sends it, it is the one file within, with its name and type; several files, or none, are refused. It is removed
-         *     after a day unless something refers to it by then, such as the event of a run or a test.
+         *     file=@report.pdf` sends it, it is the one file within, with its name and type; several files, or none, are refused. Without a
+         *     body, it is an empty file. It is removed after a day unless something refers to it by then, such as the event of a run or a test.
          */
         post: operations["upload_file"];
         delete?: never;
@@ -1865,7 +1865,7 @@ export interface paths {
         };
         /**
          * Lists the newest captured events of each webhook of a pattern, deployed or not: at most 20 each, none older than 30
-         *     minutes.
+         *     minutes, and of large ones the newest 32 MiB of all.
          */
         get: operations["list_tap_events"];
         put?: never;
@@ -4282,26 +4282,6 @@ export interface components {
             nodeId: string;
             status: components["schemas"]["EndpointStatus"];
         };
-        /** @description How an execution of a node ended. */
-        EndedNode: {
-            /**
-             * Format: int64
-             * @description Wall time in microseconds, waiting included.
-             */
-            durationUs: number;
-            error?: components["schemas"]["RunError"] | null;
-            /**
-             * Format: int64
-             * @description Fuel used by the node itself.
-             */
-            fuel: number;
-            /** @description Value that left; an excerpt when it is larger than 16 KiB. */
-            output: unknown;
-            /** @description Whether the value was pinned. */
-            pinned: boolean;
-            /** @description Output port; null when none was live. */
-            port?: string | null;
-        };
         /**
          * Format: uuid
          * @description Of a webhook endpoint; not the unguessable part of its URL.
@@ -6353,6 +6333,19 @@ export interface components {
             /** @description Any JSON. In place of a reference to a secret is `***`. */
             value: unknown;
         };
+        /** @description Changes that were not sent, because the viewer was too slow: event `lagged`. */
+        Lagged: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            missed: number;
+        };
+        /**
+         * @description The last that an execution of a node does.
+         * @enum {string}
+         */
+        LastPhase: "ended";
         /** @description How a test ended when it last ran on a stored version. */
         LastResult: {
             at: components["schemas"]["Timestamp"];
@@ -8429,7 +8422,7 @@ export interface components {
             expressions: {
                 [key: string]: string;
             };
-            graphData: components["schemas"]["CompleteGraph"];
+            graphData: components["schemas"]["PreviewGraph"];
             /** @description The value on the node's input; by default it follows from the edges and the outputs. */
             input?: unknown;
             /** @description `$item`: the element of the loop or list, if the node is in one. */
@@ -8446,6 +8439,59 @@ export interface components {
             outputs?: {
                 [key: string]: unknown;
             } | null;
+        };
+        /** @description An edge between two nodes, from whichever output. */
+        PreviewEdge: {
+            /**
+             * @description Node.
+             * @example start
+             */
+            source: string;
+            /**
+             * @description Node.
+             * @example answer
+             */
+            target: string;
+            /** @description Input port; without one, the first. */
+            targetHandle?: string | null;
+        };
+        /**
+         * @description A graph in which a node is looked at, while it is being drawn: that may be unfinished. Fields that are not listed, such as
+         *     parameters and settings, are ignored.
+         * @example {
+         *       "nodes": [
+         *         {
+         *           "id": "start",
+         *           "type": "OnManual"
+         *         }
+         *       ],
+         *       "edges": []
+         *     }
+         */
+        PreviewGraph: {
+            edges?: components["schemas"]["PreviewEdge"][];
+            nodes: components["schemas"]["PreviewNode"][];
+        };
+        /** @description A node, as far as others depend on it. */
+        PreviewNode: {
+            data?: components["schemas"]["PreviewNodeData"] | null;
+            /** @example start */
+            id: string;
+            /**
+             * @description Of the nodes before this one, a trigger (`On…`) gives the event.
+             * @example OnManual
+             */
+            type?: string;
+        };
+        /** @description What of a node's data others depend on. */
+        PreviewNodeData: {
+            /**
+             * @description Name by which expressions refer to the node; without one, its id.
+             * @example Check the total
+             */
+            label?: string | null;
+            /** @description With true, only the first item counts of a list that comes. */
+            once?: unknown;
         };
         /** @description What expressions give. */
         Previewed: {
@@ -9121,6 +9167,8 @@ export interface components {
          * @enum {string}
          */
         RunStatus: "running" | "success" | "failure" | "dead_letter";
+        /** @description The data of an event about one run. */
+        RunStreamEvent: components["schemas"]["WholeRun"] | components["schemas"]["RunChange"] | components["schemas"]["Lagged"];
         /** @description Which tests are run, against what. */
         RunTests: {
             graphData?: components["schemas"]["CompleteGraph"] | null;
@@ -9134,6 +9182,8 @@ export interface components {
             /** @description Tests of this pattern; default: all. */
             tests?: components["schemas"]["TestId"][] | null;
         };
+        /** @description The data of an event about a deployment's runs. */
+        RunsEvent: components["schemas"]["RunChange"] | components["schemas"]["Lagged"];
         /** @description A pattern was saved: event `saved`. */
         SavedEvent: {
             name: string;
@@ -9488,7 +9538,7 @@ export interface components {
             events: components["schemas"]["TapEvent"][];
         };
         /** @description An event of a test run or of a replay. Its type is the event's name as well. */
-        TestEvent: ((components["schemas"]["EndedNode"] | null) & {
+        TestEvent: {
             /**
              * Format: int64
              * @description When, in microseconds since the run's start.
@@ -9509,10 +9559,49 @@ export interface components {
              * @description Number of the event, from 0.
              */
             seq: number;
-        } & {
             /** @enum {string} */
             type: "node";
-        }) | {
+        } | {
+            /**
+             * Format: int64
+             * @description When, in microseconds since the run's start.
+             */
+            atUs: number;
+            /**
+             * Format: int64
+             * @description Wall time in microseconds, waiting included.
+             */
+            durationUs: number;
+            error?: components["schemas"]["RunError"] | null;
+            /** @description Number of the node's execution: its place in the trace. */
+            execution: number;
+            /**
+             * Format: int64
+             * @description Fuel used by the node itself.
+             */
+            fuel: number;
+            /** @example price */
+            nodeId: string;
+            /** @description Value that left; an excerpt when it is larger than 16 KiB. */
+            output: unknown;
+            /**
+             * @description Iteration within loops, as in the trace; empty outside.
+             * @example orders[3]
+             */
+            path: string;
+            phase: components["schemas"]["LastPhase"];
+            /** @description Whether the value was pinned. */
+            pinned: boolean;
+            /** @description Output port; null when none was live. */
+            port?: string | null;
+            /**
+             * Format: int64
+             * @description Number of the event, from 0.
+             */
+            seq: number;
+            /** @enum {string} */
+            type: "node";
+        } | {
             /**
              * Format: int64
              * @description When, in microseconds since the run's start.
@@ -9598,10 +9687,10 @@ export interface components {
          */
         TestId: string;
         /**
-         * @description What an execution of a node does.
+         * @description What an execution of a node does until it has ended.
          * @enum {string}
          */
-        TestPhase: "started" | "waiting" | "resumed" | "ended";
+        TestPhase: "started" | "waiting" | "resumed";
         /** @description What a test run did. */
         TestResult: {
             breakpoint?: components["schemas"]["Breakpoint"] | null;
@@ -13880,13 +13969,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events */
+            /** @description Events; the schema is that of their data */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["RunChange"];
+                    "text/event-stream": components["schemas"]["RunsEvent"];
                 };
             };
             /** @description UNAUTHORIZED or TOKEN_EXPIRED */
@@ -14321,13 +14410,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events */
+            /** @description Events; the schema is that of their data */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["WholeRun"];
+                    "text/event-stream": components["schemas"]["RunStreamEvent"];
                 };
             };
             /** @description UNAUTHORIZED or TOKEN_EXPIRED */
@@ -14375,7 +14464,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events */
+            /** @description Events; the schema is that of their data */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15081,7 +15170,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Events */
+            /** @description Events; the schema is that of their data */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15406,9 +15495,9 @@ export interface operations {
             cookie?: never;
         };
         /** @description The bytes, or a form of the type `multipart/form-data` with one file */
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/octet-stream": number[];
+                "application/octet-stream": number[] | null;
             };
         };
         responses: {
@@ -19047,7 +19136,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events */
+            /** @description Events; the schema is that of their data */
             200: {
                 headers: {
                     [name: string]: unknown;

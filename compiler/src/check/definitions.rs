@@ -1,7 +1,7 @@
 //! Checks of definitions: their contents, and how they are used.
 
 use super::level::{Kind, Level, Spot};
-use super::parameters::Parameters;
+use super::parameters::{Parameters, compiled_code};
 use super::rules::check_level;
 use crate::checked::{Checked, Inside};
 use crate::definitions::{Definition, DefinitionKind, Definitions, within};
@@ -32,7 +32,7 @@ pub(super) fn check<'a>(
         let inside = match &definition.kind {
             DefinitionKind::Refused => Inside::Refused,
             DefinitionKind::Expression(_) => Inside::Outputs(outputs(definition, options, &mut inner)),
-            DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source)),
+            DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source, options)),
             DefinitionKind::Component(component) => Inside::Component(ports(definition), component),
             DefinitionKind::Graph(graph) => {
                 let level = check_level(graph, definitions, (true, items), options, &mut inner);
@@ -74,8 +74,9 @@ fn outputs(definition: &Definition, options: &Options, found: &mut Findings) -> 
 }
 
 /// Parameters of the node JavaScript for a definition.
-fn module(definition: &Definition, source: &str) -> Vec<(String, Argument)> {
+fn module(definition: &Definition, source: &str, options: &Options) -> Vec<(String, Argument)> {
     let mut parameters = vec![("code".to_owned(), Argument::Constant(source.into()))];
+    parameters.extend(compiled_code(source, options));
     parameters.extend(ports(definition));
     parameters
 }

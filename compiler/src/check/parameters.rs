@@ -9,10 +9,10 @@ use self::shape::{best, takes_null, wanted};
 use super::names::{DefinitionNames, NodeNames};
 use crate::code;
 use crate::diagnostic::{Diagnostic, Severity, Utf16Units, did_you_mean, list, unsentenced};
-use crate::expression::{Cost, Names, Piece, cost, route, split};
+use crate::expression::{Cost, ExpressionRoute, Names, Piece, cost, route, split};
 use crate::findings::Findings;
 use crate::graph::described;
-use crate::lowered::{Argument, Site, TextPart};
+use crate::lowered::{Argument, COMPILED_CODE, Code, Site, TextPart};
 use crate::options::Options;
 use heddle_catalogue::{Content, Parameter, Schema};
 use serde_json::{Map, Value};
@@ -76,6 +76,9 @@ impl Parameters<'_, '_, '_> {
                 Some(value) => {
                     let argument = self.argument(&parameter.schema, value, &path, depth);
                     arguments.push((parameter.name.to_owned(), argument));
+                    if let (Schema::Module, Value::String(source)) = (&parameter.schema, value) {
+                        arguments.extend(compiled_code(source, self.options));
+                    }
                 }
                 None if parameter.required => {
                     let help = parameter.description.split(". ").next().map(unsentenced);
@@ -438,6 +441,24 @@ fn object(fields: Vec<(String, Argument)>) -> Argument {
         _ => (name, Value::Null),
     };
     Argument::Constant(Value::Object(fields.into_iter().map(constant).collect()))
+}
+
+/// The parameter with what is compiled of a module, beside its text; none if it is not valid.
+pub(crate) fn compiled_code(source: &str, options: &Options) -> Option<(String, Argument)> {
+    if options.expressions == ExpressionRoute::EngineOnly || !code::is_readable(source) {
+        return None;
+    }
+    let (expression, reasons) = match crate::expression::code(source) {
+        Ok(expression) => (Some(expression), Vec::new()),
+        Err(reasons) if reasons.is_empty() => return None,
+        Err(reasons) => (None, reasons),
+    };
+    let code = Code {
+        source: source.to_owned(),
+        expression,
+        reasons,
+    };
+    Some((COMPILED_CODE.to_owned(), Argument::Code(code)))
 }
 
 /// Whether an expression stands anywhere in a value.

@@ -34,12 +34,7 @@ pub fn never_comes(cron: &str) -> bool {
     }
     let first_day = day
         .split(',')
-        .map(|part| {
-            part.split(['-', '/'])
-                .next()
-                .and_then(|first| first.parse().ok())
-                .unwrap_or(1)
-        })
+        .map(|part| part.split(['-', '/']).next().and_then(digits).unwrap_or(1))
         .min();
     let days = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -110,16 +105,20 @@ fn number(text: &str, name: &str, min: u32) -> Option<u32> {
         _ => &[],
     };
     let named = names.iter().position(|known| known.eq_ignore_ascii_case(text));
-    named
-        .map(|place| place as u32 + min)
-        .or_else(|| text.parse().ok())
+    named.map(|place| place as u32 + min).or_else(|| digits(text))
+}
+
+/// A number without a sign: `+1` as a day of the week has a meaning of its own for those who read schedules.
+fn digits(text: &str) -> Option<u32> {
+    let has_digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| has_digits_only)
 }
 
 fn is_part(part: &str, name: &str, min: u32, max: u32) -> bool {
     let (range, step) = part
         .split_once('/')
         .map_or((part, None), |(range, step)| (range, Some(step)));
-    if step.is_some_and(|step| !step.parse::<u32>().is_ok_and(|step| step > 0)) {
+    if step.is_some_and(|step| digits(step).is_none_or(|step| step == 0)) {
         return false;
     }
     let within = |text: &str| number(text, name, min).filter(|number| (min..=max).contains(number));

@@ -1,8 +1,8 @@
 //! One compiled function: parameters and constants. Expressions are in `expression`.
 
-use super::module::{Compiled, Module, SITE_GLOBAL};
+use super::module::{Compiled, Module, OfNumbers, Operands, SITE_GLOBAL};
 use crate::expression::{Expression, Literal};
-use crate::lowered::{Argument, Need, Site, TextPart};
+use crate::lowered::{Argument, Code, Need, Site, TextPart};
 use heddle_catalogue::THROW;
 use heddle_contract::{abi, manifest, plan};
 use serde_json::Value;
@@ -10,6 +10,9 @@ use wasm_encoder::{BlockType, InstructionSink, MemArg, ValType};
 
 /// From so many parts on, a text is put together in one go.
 pub(super) const TEXT_PARTS_MIN: usize = 4;
+
+/// The parameter that has a module.
+const CODE: &str = "code";
 
 /// Builds a function. Every method that emits a value leaves one handle on the operand stack.
 pub(super) struct FunctionBuilder<'m> {
@@ -42,6 +45,13 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
+    /// Ends a function's form for numbers, which has no locals but its parameters.
+    pub(super) fn finish_of_numbers(mut self, function: u32) {
+        self.instructions().end();
+        let code = self.code;
+        self.module.of_numbers.push(OfNumbers { function, code });
+    }
+
     /// Ends the function and gives its number.
     pub(super) fn finish(mut self, parameter: Option<String>) -> u32 {
         self.instructions().end();
@@ -68,10 +78,28 @@ impl<'m> FunctionBuilder<'m> {
                 let mut function = FunctionBuilder::new(self.module, self.node);
                 function.argument(body);
                 let index = function.finish(Some(parameter.clone()));
-                self.integer(index);
+                let form = self
+                    .module
+                    .form_of_numbers(self.node, index, body, Operands::Item);
+                self.integer(index | form);
                 self.call("function");
             }
+            Argument::Code(Code {
+                expression: Some(expression),
+                ..
+            }) => self.code(expression),
+            Argument::Code(_) => self.handle(abi::UNDEFINED),
         }
+    }
+
+    /// A function value of a module; no failure of it is forgiven, since the engine executes what fails.
+    fn code(&mut self, expression: &Expression) {
+        let mut function = FunctionBuilder::new(self.module, self.node);
+        CODE.clone_into(&mut function.parameter);
+        function.expression(expression);
+        let index = function.finish(Some(CODE.to_owned()));
+        self.integer(index);
+        self.call("function");
     }
 
     /// A function of an expression; leaves its value.
@@ -80,7 +108,10 @@ impl<'m> FunctionBuilder<'m> {
         function.parameter.clone_from(&self.parameter);
         function.expression(body);
         let index = function.finish(Some(self.parameter.clone()));
-        self.integer(index);
+        let form = self
+            .module
+            .form_of_expression(self.node, index, body, Operands::Parameters);
+        self.integer(index | form);
         self.call("function");
     }
 

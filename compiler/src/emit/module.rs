@@ -26,6 +26,8 @@ pub(super) struct Module {
     pub(super) constants: Constants,
     /// By number.
     pub(super) functions: Vec<Compiled>,
+    /// Forms of these for numbers.
+    pub(super) of_numbers: Vec<OfNumbers>,
     pub(super) sites: Vec<Site>,
     /// Whether an expression that fails is `undefined`.
     pub(super) is_lenient: bool,
@@ -37,6 +39,25 @@ pub(super) struct Compiled {
     pub(super) origin: manifest::Function,
     pub(super) locals: Vec<ValType>,
     /// Instructions, the final `end` included.
+    pub(super) code: Vec<u8>,
+}
+
+/// What the two numbers are that a form is called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operands {
+    /// The first arguments of a function of an expression.
+    Parameters,
+    /// `$item` and `$index`.
+    Item,
+    /// `$input`, which is `$item` as well, and `$index`, of a node that executes for each.
+    Input,
+}
+
+/// A function's form for numbers.
+pub(super) struct OfNumbers {
+    /// The function's number.
+    pub(super) function: u32,
+    /// Instructions, the final `end` included. Parameters are all its locals.
     pub(super) code: Vec<u8>,
 }
 
@@ -73,6 +94,19 @@ impl Module {
             functions.function(type_index);
             code.function(&self.dispatcher(first, values));
         }
+        let mut dispatchers = vec![run + 1, run + 2];
+        if !self.of_numbers.is_empty() {
+            dispatchers.push(run + 3);
+            functions.function(self.imports.type_index(abi::NUMBERS_DISPATCHER));
+            code.function(&self.dispatcher_of_numbers(run + 4));
+            let body_type = self.imports.type_index(abi::NUMBERS_BODY);
+            for of_numbers in &self.of_numbers {
+                functions.function(body_type);
+                let mut body = Function::new([]);
+                body.raw(of_numbers.code.iter().copied());
+                code.function(&body);
+            }
+        }
 
         let mut globals = GlobalSection::new();
         let global_type = GlobalType {
@@ -84,7 +118,7 @@ impl Module {
         let mut exports = ExportSection::new();
         exports.export(abi::RUN_EXPORT, ExportKind::Func, run);
         let mut elements = ElementSection::new();
-        elements.passive(Elements::Functions(Cow::Borrowed(&[run + 1, run + 2])));
+        elements.passive(Elements::Functions(Cow::Owned(dispatchers)));
         let mut data = DataSection::new();
         data.passive(data_bytes);
 
@@ -119,7 +153,7 @@ impl Module {
         const TRIGGER: u32 = 0;
         const BASE: u32 = 1;
         const TABLE_BASE: u32 = 2;
-        const DISPATCHERS: i32 = 2;
+        let dispatchers = if self.of_numbers.is_empty() { 2 } else { 3 };
         let reserve = self.imports.guest_function("reserve");
         let start = self.imports.guest_function("start");
         let site_address = self.imports.guest_function("site_address");
@@ -135,7 +169,7 @@ impl Module {
             .memory_init(0, 0)
             .data_drop(0);
         code.ref_null(HeapType::FUNC)
-            .i32_const(DISPATCHERS)
+            .i32_const(dispatchers)
             .table_grow(0)
             .local_tee(TABLE_BASE);
         // The table's limit is reached.
@@ -146,7 +180,7 @@ impl Module {
             .end();
         code.local_get(TABLE_BASE)
             .i32_const(0)
-            .i32_const(DISPATCHERS)
+            .i32_const(dispatchers)
             .table_init(0, 0)
             .elem_drop(0);
         code.local_get(BASE)
@@ -186,6 +220,29 @@ impl Module {
             if wanted(&function) {
                 code.end().call(index).return_();
             }
+        }
+        code.end().unreachable().end();
+        function
+    }
+
+    /// Calls the form for numbers of the function whose number it is given. `first` is the function index of the first of them.
+    fn dispatcher_of_numbers(&self, first: u32) -> Function {
+        const NUMBER: u32 = 0;
+        let count = self.of_numbers.len() as u32;
+        let mut targets = vec![count; self.functions.len()];
+        for (of_numbers, target) in self.of_numbers.iter().zip(0..) {
+            if let Some(slot) = targets.get_mut(of_numbers.function as usize) {
+                *slot = target;
+            }
+        }
+        let mut function = Function::new([]);
+        let mut code = function.instructions();
+        for _ in 0..=count {
+            code.block(BlockType::Empty);
+        }
+        code.local_get(NUMBER).br_table(targets, count);
+        for index in (first..).take(count as usize) {
+            code.end().local_get(1).local_get(2).call(index).return_();
         }
         code.end().unreachable().end();
         function
@@ -238,6 +295,9 @@ impl Module {
         functions.append(run, abi::RUN_EXPORT);
         functions.append(run + 1, "dispatch:node");
         functions.append(run + 2, "dispatch:function");
+        if !self.of_numbers.is_empty() {
+            functions.append(run + 3, "dispatch:numbers");
+        }
         let mut names = NameMap::new();
         ["trigger", "base", "table_base"]
             .iter()

@@ -119,6 +119,14 @@ fn is_literal(expression: &Expression) -> bool {
     matches!(expression, Expression::Number(_) | Expression::Bool(_))
 }
 
+/// Whether a function of one number is an instruction.
+pub(super) fn is_instruction(global: Global) -> bool {
+    matches!(
+        global,
+        Global::MathAbs | Global::MathCeil | Global::MathFloor | Global::MathSqrt | Global::MathTrunc
+    )
+}
+
 /// Whether it is a number, or truth, that is worked out without a handle.
 fn is_computed(expression: &Expression) -> bool {
     kind(expression) != Kind::Any && !is_literal(expression)
@@ -190,22 +198,7 @@ impl FunctionBuilder<'_> {
             Expression::Name(Name::Item) => self.call("item_number"),
             Expression::Binary(operator, left, right) if kind(expression) == Kind::Number => {
                 self.operands(left, right);
-                match operator {
-                    Binary::Add => {
-                        self.instructions().f64_add();
-                    }
-                    Binary::Subtract => {
-                        self.instructions().f64_sub();
-                    }
-                    Binary::Multiply => {
-                        self.instructions().f64_mul();
-                    }
-                    Binary::Divide => {
-                        self.instructions().f64_div();
-                    }
-                    Binary::Remainder => self.call("remainder_of"),
-                    _ => self.call("power_of"),
-                }
+                self.arithmetic(*operator);
             }
             Expression::Conditional(test, first, second) if kind(expression) == Kind::Number => {
                 self.truth(test);
@@ -237,44 +230,84 @@ impl FunctionBuilder<'_> {
             Function::Number(argument) => self.number_of(argument),
             Function::Extreme(global, first, second) => {
                 self.operands(first, second);
-                match global {
-                    Global::MathMax => self.instructions().f64_max(),
-                    _ => self.instructions().f64_min(),
-                };
+                self.extreme(*global);
             }
             Function::Unary(global, argument) => {
-                let is_instruction = matches!(
-                    global,
-                    Global::MathAbs
-                        | Global::MathCeil
-                        | Global::MathFloor
-                        | Global::MathSqrt
-                        | Global::MathTrunc
-                );
-                if !is_instruction {
+                if !is_instruction(*global) {
                     self.integer(global.number());
                 }
                 self.number_of(argument);
-                match global {
-                    Global::MathAbs => {
-                        self.instructions().f64_abs();
-                    }
-                    Global::MathCeil => {
-                        self.instructions().f64_ceil();
-                    }
-                    Global::MathFloor => {
-                        self.instructions().f64_floor();
-                    }
-                    Global::MathSqrt => {
-                        self.instructions().f64_sqrt();
-                    }
-                    Global::MathTrunc => {
-                        self.instructions().f64_trunc();
-                    }
-                    _ => self.call("math"),
-                }
+                self.function_of_number(*global);
             }
         }
+    }
+
+    /// An operator on the two numbers on the operand stack.
+    pub(super) fn arithmetic(&mut self, operator: Binary) {
+        match operator {
+            Binary::Add => {
+                self.instructions().f64_add();
+            }
+            Binary::Subtract => {
+                self.instructions().f64_sub();
+            }
+            Binary::Multiply => {
+                self.instructions().f64_mul();
+            }
+            Binary::Divide => {
+                self.instructions().f64_div();
+            }
+            Binary::Remainder => self.call("remainder_of"),
+            _ => self.call("power_of"),
+        }
+    }
+
+    /// A comparison of the two numbers on the operand stack.
+    pub(super) fn comparison(&mut self, operator: Binary) {
+        let mut code = self.instructions();
+        match operator {
+            Binary::Less => code.f64_lt(),
+            Binary::LessEqual => code.f64_le(),
+            Binary::Greater => code.f64_gt(),
+            Binary::GreaterEqual => code.f64_ge(),
+            Binary::NotEqual | Binary::StrictNotEqual => code.f64_ne(),
+            _ => code.f64_eq(),
+        };
+    }
+
+    /// `Math.max` or `Math.min` of the two numbers on the operand stack.
+    pub(super) fn extreme(&mut self, global: Global) {
+        match global {
+            Global::MathMax => self.instructions().f64_max(),
+            _ => self.instructions().f64_min(),
+        };
+    }
+
+    /// A function of the number on the operand stack, below which is the function's own number unless it is an instruction.
+    pub(super) fn function_of_number(&mut self, global: Global) {
+        match global {
+            Global::MathAbs => {
+                self.instructions().f64_abs();
+            }
+            Global::MathCeil => {
+                self.instructions().f64_ceil();
+            }
+            Global::MathFloor => {
+                self.instructions().f64_floor();
+            }
+            Global::MathSqrt => {
+                self.instructions().f64_sqrt();
+            }
+            Global::MathTrunc => {
+                self.instructions().f64_trunc();
+            }
+            _ => self.call("math"),
+        }
+    }
+
+    /// Whether the number on the operand stack is neither 0 nor NaN.
+    pub(super) fn truth_of_number(&mut self) {
+        self.instructions().f64_abs().f64_const(0.0.into()).f64_gt();
     }
 
     /// ToNumber of both operands, after both are evaluated.
@@ -317,15 +350,7 @@ impl FunctionBuilder<'_> {
             }
             Expression::Binary(operator, left, right) if is_unboxed_comparison(*operator, left, right) => {
                 self.operands(left, right);
-                let mut code = self.instructions();
-                match operator {
-                    Binary::Less => code.f64_lt(),
-                    Binary::LessEqual => code.f64_le(),
-                    Binary::Greater => code.f64_gt(),
-                    Binary::GreaterEqual => code.f64_ge(),
-                    Binary::NotEqual | Binary::StrictNotEqual => code.f64_ne(),
-                    _ => code.f64_eq(),
-                };
+                self.comparison(*operator);
             }
             Expression::Binary(operator, ..) if is_comparison(*operator) => {
                 // Of the handles that there can be, `undefined` after a failure, `false` and `true`, only the last is odd.
@@ -356,8 +381,7 @@ impl FunctionBuilder<'_> {
             }
             _ if kind(expression) == Kind::Number => {
                 self.number_of(expression);
-                // Neither 0 nor NaN.
-                self.instructions().f64_abs().f64_const(0.0.into()).f64_gt();
+                self.truth_of_number();
             }
             _ => {
                 self.expression(expression);

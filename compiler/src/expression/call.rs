@@ -1,5 +1,6 @@
 //! Calls: of methods, of global functions, and of heddle's own names.
 
+use super::exact;
 use super::lowering::Lowering;
 use super::mutation::{self, Change};
 use super::names;
@@ -31,6 +32,12 @@ impl Lowering<'_> {
         if self.parameter(name).is_some() {
             let what = format!("calling `{name}`, which the expression itself defines");
             return self.unsupported(callee.span, &what);
+        }
+        if self.is_code {
+            return match Global::from_name(name).filter(|global| exact::is_global(*global)) {
+                Some(global) => self.call_of_global(call, global),
+                None => self.unsupported(callee.span, &format!("`{name}(…)`")),
+            };
         }
         match name {
             "$" if self.names.definition_only() => self.identifier(callee.span, name),
@@ -151,7 +158,16 @@ impl Lowering<'_> {
             let what = format!("`{}(…)` on a value", global.name());
             self.change(what, changed, call.span);
         }
-        Expression::Global(global, arguments)
+        if self.is_code && global == Global::JSONParse {
+            return self.json_in_code(arguments, call.span);
+        }
+        if self.is_code && !Self::has_global_in_code(global, &arguments) {
+            return self.unsupported(call.span, &format!("`{}(…)` with these arguments", global.name()));
+        }
+        match self.is_code {
+            true => self.call_in_code(arguments, |arguments| Expression::Global(global, arguments)),
+            false => Expression::Global(global, arguments),
+        }
     }
 
     /// Keeps in mind that something is changed; whether anybody would see it shows at the end.
@@ -180,10 +196,11 @@ impl Lowering<'_> {
             && unsupported::is_global(&global.name)
         {
             let name = format!("{}.{}", global.name, callee.name);
-            if name == "Math.random" {
+            if name == "Math.random" && !self.is_code {
                 return Expression::Name(Name::Random);
             }
-            if let Some(global) = Global::from_name(&name) {
+            let known = |global: &Global| !self.is_code || exact::is_global(*global);
+            if let Some(global) = Global::from_name(&name).filter(known) {
                 return self.call_of_global(call, global);
             }
             let span = Span::new(global.span.start, callee.name_span.end);
@@ -194,7 +211,8 @@ impl Lowering<'_> {
         if let Some(items) = self.items_call(&receiver, callee.name, call) {
             return items;
         }
-        let Some(method) = Method::from_name(callee.name) else {
+        let known = |method: &Method| !self.is_code || exact::is_method(*method);
+        let Some(method) = Method::from_name(callee.name).filter(known) else {
             if before == (self.problems.len(), self.reasons.len()) {
                 self.no_method(callee);
             }
@@ -206,12 +224,16 @@ impl Lowering<'_> {
         }
         let items = self.item_parameters(&receiver, method);
         let arguments = self.arguments(&call.arguments, method.callback(), items);
-        Expression::Method(Box::new(MethodCall {
+        let called = MethodCall {
             receiver,
             method,
             optional: call.optional,
             arguments,
-        }))
+        };
+        match self.is_code {
+            true => self.method_in_code(called, callee.name_span),
+            false => Expression::Method(Box::new(called)),
+        }
     }
 
     /// `new Date(…)`; other classes are not compiled.
@@ -220,7 +242,7 @@ impl Lowering<'_> {
             return self.unsupported(new.span, "`new`");
         };
         match Global::from_name(&format!("new {}", callee.name)) {
-            Some(global) if self.parameter(&callee.name).is_none() => {
+            Some(global) if !self.is_code && self.parameter(&callee.name).is_none() => {
                 Expression::Global(global, self.arguments(&new.arguments, None, &[]))
             }
             _ => {
@@ -231,7 +253,7 @@ impl Lowering<'_> {
     }
 
     fn no_method(&mut self, callee: &Callee<'_, '_>) {
-        match names::foreign_method(callee.name) {
+        match names::foreign_method(callee.name).filter(|_| !self.is_code) {
             Some((message, help)) => {
                 self.refuse(callee.name_span, "foreign-name", message, Some(help));
             }
@@ -277,7 +299,8 @@ impl Lowering<'_> {
             ast::Expression::ArrowFunctionExpression(arrow) => self.arrow(arrow, items),
             ast::Expression::FunctionExpression(function) => self.function(function, items),
             other => match self.global_named(other) {
-                Some(global) => passed_on(global, callback),
+                Some(global) if !self.is_code || exact::is_passed_on(global) => passed_on(global, callback),
+                Some(global) => self.unsupported(other.span(), &format!("`{}` as a value", global.name())),
                 None => self.expression(other),
             },
         }

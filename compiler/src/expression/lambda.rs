@@ -35,6 +35,9 @@ impl Lowering<'_> {
         if function.r#async || function.generator {
             return self.unsupported(function.span, "an asynchronous function");
         }
+        if let Some(name) = function.id.as_ref().filter(|_| self.is_code) {
+            return self.unsupported(name.span, "a function's name for itself");
+        }
         self.lambda(&function.params, items, |lowering| match &function.body {
             Some(body) => lowering.statements(&body.statements, None),
             None => Expression::Undefined,
@@ -79,7 +82,7 @@ impl Lowering<'_> {
     }
 
     /// The names of a pattern, each with its value; `declared` takes them in order.
-    fn declare(
+    pub(super) fn declare(
         &mut self,
         pattern: &ast::BindingPattern<'_>,
         value: Expression,
@@ -99,6 +102,10 @@ impl Lowering<'_> {
                 self.declare(&assignment.left, value, declared);
             }
             ast::BindingPattern::ObjectPattern(object) => {
+                // Nothing is read of it, so nothing fails if it is null.
+                if self.is_code && object.properties.is_empty() {
+                    self.unsupported(object.span, "a pattern without names");
+                }
                 let whole = self.hidden(value, declared);
                 for property in &object.properties {
                     let value = self.property_of(&whole, property);
@@ -144,6 +151,9 @@ impl Lowering<'_> {
 
     fn property_of(&mut self, whole: &Expression, property: &ast::BindingProperty<'_>) -> Expression {
         let whole = Box::new(whole.clone());
+        if self.is_code {
+            return self.property_in_code(whole, property);
+        }
         match &property.key {
             ast::PropertyKey::StaticIdentifier(name) => self
                 .json_member(&whole, &name.name)
@@ -170,7 +180,7 @@ impl Lowering<'_> {
     }
 
     /// The body with the values that were declared before it.
-    fn within(
+    pub(super) fn within(
         &mut self,
         declared: Vec<(u32, Expression)>,
         span: Span,
@@ -185,7 +195,7 @@ impl Lowering<'_> {
     }
 
     /// What a list of statements returns, `rest` being those that follow it.
-    fn statements(
+    pub(super) fn statements(
         &mut self,
         mut statements: &[ast::Statement<'_>],
         rest: Option<&Rest<'_, '_>>,
@@ -232,13 +242,7 @@ impl Lowering<'_> {
             ast::Statement::IfStatement(statement) => self.if_statement(statement, others, rest),
             ast::Statement::VariableDeclaration(declaration) => {
                 let mut declared = Vec::new();
-                for declarator in &declaration.declarations {
-                    let value = match &declarator.init {
-                        Some(value) => self.expression(value),
-                        None => Expression::Undefined,
-                    };
-                    self.declare(&declarator.id, value, &mut declared);
-                }
+                self.variables(declaration, &mut declared);
                 self.within(declared, declaration.span, |lowering| {
                     lowering.statements(others, rest)
                 })
@@ -283,7 +287,7 @@ impl Lowering<'_> {
 }
 
 /// Statements that follow others.
-struct Rest<'r, 'a> {
+pub(super) struct Rest<'r, 'a> {
     statements: &'r [ast::Statement<'a>],
     outer: Option<&'r Rest<'r, 'a>>,
 }

@@ -154,7 +154,13 @@ impl<'n> Lowering<'n> {
         for property in &object.properties {
             match property {
                 ast::ObjectPropertyKind::SpreadProperty(spread) => {
-                    properties.push(Property::Spread(self.expression(&spread.argument)));
+                    let value = self.expression(&spread.argument);
+                    let value = if self.is_code {
+                        self.spread_in_code(value)
+                    } else {
+                        value
+                    };
+                    properties.push(Property::Spread(value));
                 }
                 ast::ObjectPropertyKind::ObjectProperty(property) => {
                     properties.extend(self.property(property));
@@ -206,6 +212,9 @@ impl<'n> Lowering<'n> {
     }
 
     fn binary(&mut self, binary: &ast::BinaryExpression<'_>) -> Expression {
+        if self.is_code && matches!(binary.operator, BinaryOperator::Exponential | BinaryOperator::In) {
+            return self.unsupported(binary.span, &format!("`{}`", binary.operator.as_str()));
+        }
         let operator = match binary.operator {
             BinaryOperator::Addition => Binary::Add,
             BinaryOperator::Subtraction => Binary::Subtract,
@@ -291,6 +300,9 @@ impl<'n> Lowering<'n> {
         if unsupported::INHERITED.contains(&name) {
             return self.unsupported(span, &format!("`.{name}` as a value"));
         }
+        if self.is_code {
+            return self.field_in_code(object, name);
+        }
         self.json_member(&object, name)
             .unwrap_or_else(|| Expression::Member(object, name.to_owned()))
     }
@@ -312,6 +324,9 @@ impl<'n> Lowering<'n> {
         optional: bool,
         span: Span,
     ) -> Option<Expression> {
+        if self.is_code {
+            return self.member_in_code(object, name, span);
+        }
         if let Some(expression) = self.item_member(object, name, optional, span) {
             return Some(expression);
         }
@@ -371,6 +386,9 @@ impl<'n> Lowering<'n> {
     }
 
     pub(super) fn identifier(&mut self, span: Span, name: &str) -> Expression {
+        if self.is_code {
+            return self.name_in_code(span, name);
+        }
         if let Some(parameter) = self.parameter(name) {
             return parameter;
         }

@@ -1,4 +1,4 @@
-//! The state while an expression is lowered. The lowering itself is in `lower`, `call`, `items`, `lambda` and
+//! The state while an expression is lowered. The lowering itself is in `lower`, `call`, `code`, `items`, `lambda` and
 //! `mutation`.
 
 use super::mutation::Change;
@@ -15,6 +15,8 @@ pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
 /// Collects problems and reasons on the way; where there is one, the tree holds `undefined`.
 pub(super) struct Lowering<'n> {
     pub(super) names: &'n dyn Names,
+    /// Of a JavaScript node's code, which has JavaScript's names only.
+    pub(super) is_code: bool,
     pub(super) height: usize,
     /// Functions around, the innermost last.
     pub(super) scopes: Vec<Scope>,
@@ -29,6 +31,7 @@ impl<'n> Lowering<'n> {
     pub(super) fn new(names: &'n dyn Names) -> Self {
         Lowering {
             names,
+            is_code: false,
             height: 0,
             scopes: Vec::new(),
             changes: Vec::new(),

@@ -58,8 +58,7 @@ pub(super) fn with_names<'a>(
         &builder,
     );
     let program = allocator.alloc(program);
-    let levels = levels_at_most(source) + source.bytes().filter(|byte| *byte == b'.').count();
-    let stack_bytes = STACK_LEAST_BYTES + levels * NAMES_STACK_PER_LEVEL_BYTES;
+    let stack_bytes = names_stack(source);
     let built = stacker::maybe_grow(stack_bytes, stack_bytes, || {
         SemanticBuilder::new()
             .with_build_nodes(true)
@@ -70,6 +69,35 @@ pub(super) fn with_names<'a>(
         true => Ok(built.semantic),
         false => Err(built.diagnostics.into()),
     }
+}
+
+/// The tree of a module; none if it is not valid.
+pub(super) fn program<'a>(source: &'a str, allocator: &'a Allocator) -> Option<&'a ast::Program<'a>> {
+    let options = ParseOptions {
+        parse_regular_expression: true,
+        ..ParseOptions::default()
+    };
+    let parser = Parser::new(allocator, source, SourceType::mjs().with_jsx(false));
+    let parsed = parser.with_options(options).parse();
+    let is_valid = parsed.diagnostics.is_empty() && !parsed.panicked;
+    is_valid.then(|| &*allocator.alloc(parsed.program))
+}
+
+/// A module's names and scopes; none if it is not valid.
+pub(super) fn with_program_names<'a>(source: &str, program: &'a ast::Program<'a>) -> Option<Semantic<'a>> {
+    let built = stacker::maybe_grow(names_stack(source), names_stack(source), || {
+        SemanticBuilder::new()
+            .with_build_nodes(true)
+            .with_check_syntax_error(true)
+            .build(program)
+    });
+    built.diagnostics.is_empty().then_some(built.semantic)
+}
+
+/// Stack for finding names.
+fn names_stack(source: &str) -> usize {
+    let levels = levels_at_most(source) + source.bytes().filter(|byte| *byte == b'.').count();
+    STACK_LEAST_BYTES + levels * NAMES_STACK_PER_LEVEL_BYTES
 }
 
 /// How many levels the parser can recurse at most, whatever the text means: each takes at least one byte that is

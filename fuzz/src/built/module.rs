@@ -3,6 +3,7 @@
 //! Input that begins as WebAssembly does is a module as it stands. Anything else chooses a valid one and bytes to
 //! change in it.
 
+use crate::mutate::changed_bytes;
 use crate::runs::{Origin, compile, generated, run, runtime};
 use arbitrary::{Result, Unstructured};
 use heddle_runtime::Tier;
@@ -29,18 +30,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// One of the valid modules, with bytes replaced, inserted and removed.
+/// One of the valid modules, with changes.
 fn changed(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
-    let mut module = u.choose(&MODULES)?.clone();
-    while !u.is_empty() && !module.is_empty() {
-        let at = u.choose_index(module.len())?;
-        match u.int_in_range(0..=7)? {
-            0 => drop(module.remove(at)),
-            1 => module.insert(at, u.arbitrary()?),
-            2 => module.truncate(at),
-            3 => module[at] ^= 1 << u.int_in_range(0..=7)?,
-            _ => module[at] = u.arbitrary()?,
-        }
-    }
-    Ok(module)
+    let module = u.choose(&MODULES)?.clone();
+    changed_bytes(module, u)
 }

@@ -19,6 +19,13 @@ static REGEX: LazyLock<Program> = LazyLock::new(|| {
     program("JavaScript", &json!({ "code": code }))
 });
 
+/// Compiles the patterns, and what they are compiled for.
+pub(super) fn prepare() {
+    for program in [&TEXT, &EXTRACT, &REGEX] {
+        LazyLock::force(program);
+    }
+}
+
 /// Checks an input.
 pub fn check(data: &[u8]) {
     let Some((kind, rest)) = data.split_first() else {

@@ -3,12 +3,14 @@
 
 use heddle_execution::compile::worker::{kinds_of, result_of};
 use heddle_runtime::EffectCode;
-use heddle_runtime::foreign::{mail_answered, sql_answered};
+use heddle_runtime::foreign::{mail_answered, mailbox_answered, sql_answered};
 use serde_json::Value;
 
 /// What rows may take where this reads them, and what they take at most then.
 const BYTES_MAX: usize = 1_000;
 const ROWS_BYTES_MAX: usize = 2 * BYTES_MAX + (1 << 20);
+/// Numbers that a search finds at most.
+const FOUND_MAX: usize = 1 << 20;
 
 /// Checks an input.
 pub fn check(data: &[u8]) {
@@ -42,6 +44,14 @@ pub fn check(data: &[u8]) {
                 ));
             }
         }
+        b"mailbox" => match mailbox_answered(answer, BYTES_MAX) {
+            Ok(Some(Ok(extent))) => assert!(extent <= FOUND_MAX),
+            Ok(Some(Err(error))) => assert!(matches!(
+                error.code,
+                EffectCode::MailFailed | EffectCode::OutputLimit | EffectCode::Timeout | EffectCode::Internal
+            )),
+            Ok(None) | Err(_) => {}
+        },
         b"compiler" => {
             // Nobody finds an answer to a request that was not made.
             assert!(result_of(b"a request", answer).is_none());

@@ -2,12 +2,14 @@
 //! panics when something does not hold.
 
 pub mod answers;
+pub mod compressed;
 pub mod credentials;
 pub mod cron;
 pub mod diagnostics;
 pub mod event;
 pub mod executor;
 pub mod expression;
+pub mod file_texts;
 pub mod form;
 pub mod import_n8n;
 pub mod import_node_red;
@@ -15,11 +17,16 @@ pub mod import_openapi;
 pub mod json;
 pub mod keys;
 pub mod mail;
+pub mod mail_server;
 pub mod mailbox;
 pub mod masking;
 pub mod multipart;
+pub mod oauth;
 pub mod poll;
+pub mod postgres;
+pub mod response_headers;
 pub mod signatures;
+pub mod smtp;
 pub mod streams;
 pub mod subscription;
 
@@ -29,12 +36,14 @@ pub type Check = fn(&[u8]);
 /// Those whose input is any text, by name.
 pub const ALL: &[(&str, Check)] = &[
     ("answers", answers::check),
+    ("compressed", compressed::check),
     ("credentials", credentials::check),
     ("cron", cron::check),
     ("diagnostics", diagnostics::check),
     ("event", event::check),
     ("executor", executor::check),
     ("expression", expression::check),
+    ("file_texts", file_texts::check),
     ("form", form::check),
     ("import_n8n", import_n8n::check),
     ("import_node_red", import_node_red::check),
@@ -42,11 +51,16 @@ pub const ALL: &[(&str, Check)] = &[
     ("json", json::check),
     ("keys", keys::check),
     ("mail", mail::check),
+    ("mail_server", mail_server::check),
     ("mailbox", mailbox::check),
     ("masking", masking::check),
     ("multipart", multipart::check),
+    ("oauth", oauth::check),
     ("poll", poll::check),
+    ("postgres", postgres::check),
+    ("response_headers", response_headers::check),
     ("signatures", signatures::check),
+    ("smtp", smtp::check),
     ("streams", streams::check),
     ("subscription", subscription::check),
 ];

@@ -26,6 +26,12 @@
 //! the dispatcher at `table_base` calls the node function of that number, the one after it the function value.
 //! (A function that is itself in a table costs a trampoline when it is compiled and set-up in every run.)
 //!
+//! **Functions of numbers**: a function that only computes with numbers also has a form that takes and gives numbers as such,
+//! for where what it is called for is numbers. It can't fail, and calls nothing but functions of numbers. The dispatcher of
+//! these, the third in the table, is there if the module has any; the function's number says that it has one, by
+//! [`GIVES_NUMBER`] or [`GIVES_TRUTH`]. The numbers are the first two arguments of a function of an expression, `$item` and
+//! `$index` of a parameter that is evaluated for each item, `$input` and `$index` of a node that executes for each.
+//!
 //! **Sites**: before it evaluates an expression, compiled code stores the index of its site (for messages) at the
 //! address that `site_address` gives.
 //!
@@ -35,7 +41,7 @@
 use heddle_javascript::protocol;
 
 /// Grows whenever modules need something of the guest that those before don't have. Checked when a program is loaded.
-pub const ABI_VERSION: u32 = 6;
+pub const ABI_VERSION: u32 = 7;
 /// Modules from this version on still run as they did.
 pub const ABI_VERSION_MIN: u32 = 2;
 /// From this version on there is [`crate::plan::NodeKind::Composite`].
@@ -46,6 +52,8 @@ pub const ABI_VERSION_LENIENT: u32 = 4;
 pub const ABI_VERSION_ITEMS: u32 = 5;
 /// From this version on there are [`NUMBERS_FUNCTIONS`].
 pub const ABI_VERSION_NUMBERS: u32 = 6;
+/// From this version on there are functions of numbers ([`GIVES_NUMBER`]).
+pub const ABI_VERSION_OF_NUMBERS: u32 = 7;
 
 /// Numbers without a handle, texts and objects in one go, and paths of `$item` and of parameters.
 pub const NUMBERS_FUNCTIONS: &[&str] = &[
@@ -258,6 +266,16 @@ pub const FUNCTION_BODY: (&[Type], &[Type]) = (NONE, H);
 pub const NODE_DISPATCHER: (&[Type], &[Type]) = (H, NONE);
 /// Type of the dispatcher of function values: `(number) -> v`.
 pub const FUNCTION_DISPATCHER: (&[Type], &[Type]) = (H, H);
+/// Type of a function's form for numbers: `(first, second) -> number`.
+pub const NUMBERS_BODY: (&[Type], &[Type]) = (NUMBERS, NUMBER);
+/// Type of the dispatcher of these: `(number, first, second) -> number`.
+pub const NUMBERS_DISPATCHER: (&[Type], &[Type]) = (&[I32, F64, F64], NUMBER);
+/// Set in the number of a function that has a form for numbers and gives a number.
+pub const GIVES_NUMBER: u32 = 1 << 31;
+/// Set in the number of a function that has a form for numbers and gives `true` or `false`, of which the form gives 1 or 0.
+pub const GIVES_TRUTH: u32 = 1 << 30;
+/// What is a function's number without these.
+pub const FUNCTION_NUMBER: u32 = GIVES_TRUTH - 1;
 
 /// What the standard library imports from [`HOST`]. All may end the run by a trap when a limit is reached.
 pub const HOST_FUNCTIONS: &[Function] = &[

@@ -4,17 +4,19 @@
 
 use super::handles::{make, read, value};
 use super::with_run;
-use heddle_values::Value;
+use heddle_contract::abi::FUNCTION_NUMBER;
 use heddle_values::date_time::Clock;
 use heddle_values::methods::{
     self, CALLBACK_ARGUMENTS_MAX, Caller, Exception, Global, Kind, Method, Outcome,
 };
+use heddle_values::{Array, Value};
 use std::cell::RefCell;
 
 thread_local! {
     static FRAMES: RefCell<Frames> = const {
         RefCell::new(Frames {
             starts: Vec::new(),
+            innermost: 0,
             values: Vec::new(),
         })
     };
@@ -24,24 +26,44 @@ thread_local! {
 struct Frames {
     /// Where each function's parameters begin.
     starts: Vec<usize>,
+    /// The last of these.
+    innermost: usize,
     values: Vec<Value>,
 }
 
 impl Frames {
-    fn push(&mut self, arguments: &mut [Value]) {
-        let start = self.values.len();
-        self.starts.push(start);
-        self.values.extend(arguments.iter_mut().map(std::mem::take));
+    fn open(&mut self) {
+        self.innermost = self.values.len();
+        self.starts.push(self.innermost);
         self.values
-            .resize(start + CALLBACK_ARGUMENTS_MAX, Value::Undefined);
+            .resize(self.innermost + CALLBACK_ARGUMENTS_MAX, Value::Undefined);
     }
 
-    fn pop(&mut self) {
+    fn close(&mut self) {
         let start = self.starts.pop().unwrap_or_default();
         self.values.truncate(start);
+        self.innermost = self.starts.last().copied().unwrap_or_default();
     }
 
+    /// The innermost function's parameters as the call before has left them, without what its body has named.
+    #[inline]
+    fn parameters(&mut self) -> Option<&mut [Value; CALLBACK_ARGUMENTS_MAX]> {
+        let end = self.innermost + CALLBACK_ARGUMENTS_MAX;
+        if self.values.len() > end {
+            self.values.truncate(end);
+        }
+        self.values.get_mut(self.innermost..)?.first_chunk_mut()
+    }
+
+    #[inline]
     fn get(&self, up: usize, index: usize) -> Option<&Value> {
+        if up == 0 && !self.starts.is_empty() {
+            return self.values.get(self.innermost.checked_add(index)?);
+        }
+        self.get_outer(up, index)
+    }
+
+    fn get_outer(&self, up: usize, index: usize) -> Option<&Value> {
         let frame = self.starts.len().checked_sub(up)?.checked_sub(1)?;
         let start = *self.starts.get(frame)?;
         let end = self.starts.get(frame + 1).copied().unwrap_or(self.values.len());
@@ -51,7 +73,7 @@ impl Frames {
     fn set(&mut self, index: usize, value: Value) {
         // What an expression may be long keeps indices far below.
         const INDEX_MAX: usize = 1 << 16;
-        let start = self.starts.last().copied().unwrap_or_default();
+        let start = self.innermost;
         if index > INDEX_MAX {
             return;
         }
@@ -63,15 +85,129 @@ impl Frames {
     }
 }
 
-/// Calls functions through the module's table.
-struct Table;
+/// Calls functions through the module's table, all of them with one frame: one call of a method calls one after the other.
+#[derive(Default)]
+struct Table {
+    is_open: bool,
+}
+
+impl Table {
+    /// Writes the parameters of the next call, which are those of the call before until then.
+    #[inline]
+    fn write(&mut self, write: impl FnOnce(&mut [Value; CALLBACK_ARGUMENTS_MAX])) {
+        FRAMES.with_borrow_mut(|frames| {
+            if !self.is_open {
+                self.is_open = true;
+                frames.open();
+            }
+            if let Some(parameters) = frames.parameters() {
+                write(parameters);
+            }
+        });
+    }
+
+    #[inline]
+    fn write_element(&mut self, element: &Value, index: usize, array: &Array) {
+        self.write(|[first, second, third, fourth]| {
+            first.clone_from(element);
+            *second = Value::Number(index as f64);
+            hold(third, array);
+            *fourth = Value::Undefined;
+        });
+    }
+}
+
+/// Puts an array where it nearly always is already.
+#[inline]
+fn hold(place: &mut Value, array: &Array) {
+    if !matches!(place, Value::Array(held) if held.is_same(array)) {
+        *place = Value::Array(array.clone());
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if self.is_open {
+            FRAMES.with_borrow_mut(Frames::close);
+        }
+    }
+}
+
+/// What a function's form for numbers gives, if it has one and these are numbers.
+#[inline]
+fn of_numbers(function: u32, first: &Value, second: &Value) -> Option<Value> {
+    match function > FUNCTION_NUMBER {
+        true => with_run(|run| run.call_numbers(function, first, second)),
+        false => None,
+    }
+}
+
+#[inline]
+fn evaluated(function: u32) -> Outcome {
+    with_run(|run| run.call_expression(function)).ok_or_else(Exception::kept)
+}
 
 impl Caller for Table {
     fn call(&mut self, function: u32, arguments: &mut [Value]) -> Outcome {
-        FRAMES.with_borrow_mut(|frames| frames.push(arguments));
-        let result = with_run(|run| run.call_expression(function));
-        FRAMES.with_borrow_mut(Frames::pop);
-        result.ok_or_else(Exception::kept)
+        self.write(|parameters| {
+            let mut arguments = arguments.iter_mut();
+            for parameter in parameters {
+                *parameter = arguments.next().map(std::mem::take).unwrap_or_default();
+            }
+        });
+        evaluated(function)
+    }
+
+    fn call_element(&mut self, function: u32, element: &Value, index: usize, array: &Array) -> Outcome {
+        if let Some(value) = of_numbers(function, element, &Value::Number(index as f64)) {
+            return Ok(value);
+        }
+        self.write_element(element, index, array);
+        evaluated(function)
+    }
+
+    fn holds(
+        &mut self,
+        function: u32,
+        element: &Value,
+        index: usize,
+        array: &Array,
+    ) -> Result<bool, Exception> {
+        if let Some(value) = of_numbers(function, element, &Value::Number(index as f64)) {
+            return Ok(value.truthy());
+        }
+        self.write_element(element, index, array);
+        with_run(|run| run.expression_holds(function)).ok_or_else(Exception::kept)
+    }
+
+    fn call_step(
+        &mut self,
+        function: u32,
+        so_far: Value,
+        element: &Value,
+        index: usize,
+        array: &Array,
+    ) -> Outcome {
+        if let Some(value) = of_numbers(function, &so_far, element) {
+            return Ok(value);
+        }
+        self.write(|[first, second, third, fourth]| {
+            *first = so_far;
+            second.clone_from(element);
+            *third = Value::Number(index as f64);
+            hold(fourth, array);
+        });
+        evaluated(function)
+    }
+
+    fn call_pair(&mut self, function: u32, first: &Value, second: &Value) -> Outcome {
+        if let Some(value) = of_numbers(function, first, second) {
+            return Ok(value);
+        }
+        self.write(|parameters| {
+            *parameters = [first.clone(), second.clone(), Value::Undefined, Value::Undefined];
+        });
+        evaluated(function)
     }
 
     fn clock(&self) -> Clock {
@@ -84,7 +220,7 @@ fn called(call: impl FnOnce(&mut Table) -> Outcome) -> i32 {
     if with_run(|run| run.has_failed()) {
         return heddle_contract::abi::UNDEFINED;
     }
-    make(call(&mut Table).unwrap_or_else(|exception| {
+    make(call(&mut Table::default()).unwrap_or_else(|exception| {
         if exception.kind != Kind::Kept {
             with_run(|run| run.expression_failed(&exception.message));
         }

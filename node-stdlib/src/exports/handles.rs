@@ -188,6 +188,16 @@ fn read_of<T>(handles: &[Value], handle: i32, reader: impl FnOnce(&Value) -> T) 
     }
 }
 
+/// Whether the value of a handle is truthy.
+#[inline]
+pub(super) fn is_truthy(handle: i32) -> bool {
+    match handle {
+        heddle_contract::abi::TRUE => true,
+        heddle_contract::abi::UNDEFINED..=heddle_contract::abi::FALSE => false,
+        _ => read(handle, Value::truthy),
+    }
+}
+
 /// Reads the values of two handles, without counting references. `reader` must not make handles.
 pub(super) fn read_both<T>(first: i32, second: i32, reader: impl FnOnce(&Value, &Value) -> T) -> T {
     read(first, |first| read(second, |second| reader(first, second)))

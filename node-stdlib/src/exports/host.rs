@@ -1,10 +1,11 @@
 //! The run loop's outside, as WebAssembly has it: the host's functions and the module's function table.
 
 use super::engine::{Engine, read_text};
-use super::handles::{mark, release, returned};
+use super::handles::{is_truthy, mark, release, returned};
 use super::registers::{CURRENT_NODE, SITE};
 use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
 use crate::node::Level;
+use heddle_contract::abi::{FUNCTION_NUMBER, GIVES_NUMBER};
 use heddle_javascript::protocol::Status as EngineStatus;
 use heddle_values::Value;
 use std::cell::OnceCell;
@@ -57,27 +58,55 @@ pub(super) struct Host {
 /// Calls the pattern's dispatcher at `index` in the table with a function's number. WebAssembly traps if there is
 /// none or its type differs.
 macro_rules! dispatch {
-    ($index:expr, $function:expr, $type:ty) => {{
+    ($index:expr, $type:ty, $function:expr $(, $argument:expr)*) => {{
         let pointer: *const () = std::ptr::without_provenance($index as usize);
         // SAFETY: on wasm32 a function pointer is an index into the table, and every call through it is checked
         // by the engine for presence and type; no index can do more than trap.
         let dispatcher: Option<$type> = unsafe { std::mem::transmute(pointer) };
-        dispatcher.map(|dispatcher| dispatcher($function))
+        dispatcher.map(|dispatcher| dispatcher($function & FUNCTION_NUMBER $(, $argument)*))
     }};
 }
 
 impl Outside for Host {
     fn call_body(&self, _: &Run<'_, Self>, function: u32) {
         let height = mark();
-        dispatch!(self.table_base, function, extern "C" fn(u32));
+        dispatch!(self.table_base, extern "C" fn(u32), function);
         release(height);
     }
 
     fn call_function(&self, _: &Run<'_, Self>, function: u32) -> Value {
         let height = mark();
         let evaluate = self.table_base.wrapping_add(1);
-        let result = dispatch!(evaluate, function, extern "C" fn(u32) -> i32);
+        let result = dispatch!(evaluate, extern "C" fn(u32) -> i32, function);
         returned(result.unwrap_or(heddle_contract::abi::UNDEFINED), height)
+    }
+
+    fn call_condition(&self, _: &Run<'_, Self>, function: u32) -> bool {
+        let height = mark();
+        let evaluate = self.table_base.wrapping_add(1);
+        let result = dispatch!(evaluate, extern "C" fn(u32) -> i32, function);
+        let holds = result.is_some_and(is_truthy);
+        release(height);
+        holds
+    }
+
+    #[inline]
+    fn call_numbers(&self, function: u32, first: f64, second: f64) -> Option<Value> {
+        if function <= FUNCTION_NUMBER {
+            return None;
+        }
+        let compute = self.table_base.wrapping_add(2);
+        let number = dispatch!(
+            compute,
+            extern "C" fn(u32, f64, f64) -> f64,
+            function,
+            first,
+            second
+        )?;
+        Some(match function & GIVES_NUMBER {
+            0 => Value::Bool(number != 0.0),
+            _ => Value::Number(number),
+        })
     }
 
     fn read(&self, input: Input) -> Vec<u8> {

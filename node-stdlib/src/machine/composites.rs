@@ -3,7 +3,7 @@
 
 use super::execute::{error_output, sleep};
 use super::frames::{Frame, Place, Turn};
-use super::job::{Execution, Job, Then, Waiting};
+use super::job::{Emitted, Execution, Job, Then, Waiting};
 use super::loop_run::{Composite, Kind, LoopRun};
 use super::outside::TraceKind;
 use super::report::{broken_plan, error_value};
@@ -43,7 +43,7 @@ impl<O: Outside> Run<'_, O> {
             each, mut results, ..
         } = composite;
         match each {
-            true => self.emit_elements(job, results),
+            true => self.emit_elements(job, results.len(), numbered(results)),
             false => self.emitted(job, results.pop().unwrap_or_default()),
         }
     }
@@ -240,4 +240,14 @@ impl State<'_> {
         let at = self.abandoned.iter().position(|abandoned| *abandoned == effect);
         at.map(|at| self.abandoned.swap_remove(at)).is_some()
     }
+}
+
+/// What elements have emitted, in a row.
+fn numbered(results: Vec<Vec<(u32, Value)>>) -> Vec<Emitted> {
+    let of_element = |(emitted, element): (Vec<(u32, Value)>, u32)| {
+        emitted
+            .into_iter()
+            .map(move |(port, value)| Emitted { element, port, value })
+    };
+    results.into_iter().zip(0..).flat_map(of_element).collect()
 }

@@ -379,24 +379,30 @@ impl State<'_> {
 impl State<'_> {
     /// Delivers what the execution of a node on an element has given, if that is values that leave as they are, as nearly
     /// always: whether it is done.
-    fn deliver_at_once(&mut self) -> bool {
+    pub(super) fn deliver_at_once(&mut self) -> bool {
         let current = &mut self.current;
         let (Some((group, element)), None, false) =
             (current.job.element, &current.failure, self.plan.trace())
         else {
             return false;
         };
-        let Some(Ok(Outcome::Emit(Emission(emitted)))) = &mut current.result else {
-            return false;
+        let emitted = match &mut current.result {
+            Some(Ok(Outcome::Emit(Emission(emitted)))) => emitted,
+            None => &mut current.emitted,
+            Some(_) => return false,
         };
         let leaves = |(_, value): &(u32, Value)| value.is_json() && value.depth() <= JSON_DEPTH_MAX;
         if !emitted.iter().all(leaves) {
             return false;
         }
-        let emitted = std::mem::take(emitted);
-        current.result = None;
         current.job.input = Value::Undefined;
-        self.deliver_element(group, element, emitted);
+        let mut emitted = std::mem::take(emitted);
+        self.deliver_element_of(group, element, &mut emitted);
+        match self.current.result {
+            Some(_) => self.current.result = None,
+            // The buffer is used again.
+            None => self.current.emitted = emitted,
+        }
         true
     }
 }

@@ -87,6 +87,23 @@ impl Current {
     /// Compiled code is about to be called for `job`.
     pub fn begin(&mut self, job: Job) {
         self.job = job;
+        self.forget();
+    }
+
+    /// The same for the first attempt of a node on an element.
+    pub fn begin_element(&mut self, place: Place, element: (u32, u32), input: Value) {
+        let job = &mut self.job;
+        job.place = place;
+        job.element = Some(element);
+        (job.attempt, job.effects, job.token) = (1, 0, 0);
+        job.input = input;
+        job.origins.clear();
+        job.random = None;
+        self.forget();
+    }
+
+    /// Forgets what compiled code has left.
+    fn forget(&mut self) {
         self.item = None;
         self.failure = None;
         self.is_unpaired = false;
@@ -147,6 +164,14 @@ pub(super) struct Execution {
     pub item: Value,
 }
 
+/// A value that has left a node which executes for each element of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Emitted {
+    pub element: u32,
+    pub port: u32,
+    pub value: Value,
+}
+
 /// An `each` node in execution.
 pub(super) struct Group {
     pub place: Place,
@@ -154,8 +179,8 @@ pub(super) struct Group {
     /// Element to execute next.
     pub next: u32,
     pub in_flight: u32,
-    /// What each element emitted.
-    pub results: Vec<Vec<(u32, Value)>>,
+    /// What the elements have emitted so far.
+    pub results: Vec<Emitted>,
     /// Trace entry of the node as a whole.
     pub token: i32,
 }

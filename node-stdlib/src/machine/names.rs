@@ -249,15 +249,40 @@ impl<O: Outside> Run<'_, O> {
         (!self.has_failed()).then_some(value)
     }
 
+    /// What a function of the expression gives for numbers, if it has a form for them, which nothing can fail in.
+    #[inline]
+    pub fn call_numbers(&self, function: u32, first: &Value, second: &Value) -> Option<Value> {
+        match (first, second) {
+            (Value::Number(first), Value::Number(second)) => {
+                self.outside.call_numbers(function, *first, *second)
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Run::call_expression`], of a function of which only matters whether its value is truthy.
+    pub fn expression_holds(&self, function: u32) -> Option<bool> {
+        let holds = self.outside.call_condition(self, function);
+        (!self.has_failed()).then_some(holds)
+    }
+
     /// Evaluates a function value with `$item` and `$index`.
     pub(super) fn call_with_item(&self, function: u32, item: &Value, index: usize) -> Result<Value, Failure> {
+        if let Some(value) = self.call_numbers(function, item, &Value::Number(index as f64)) {
+            return Ok(value);
+        }
+        self.with_its_item(item, index, || self.outside.call_function(self, function))
+    }
+
+    #[inline]
+    fn with_its_item<T>(&self, item: &Value, index: usize, call: impl FnOnce() -> T) -> Result<T, Failure> {
         let outer = self
             .state
             .borrow_mut()
             .current
             .item
             .replace((item.clone(), index));
-        let value = self.outside.call_function(self, function);
+        let value = call();
         let mut state = self.state.borrow_mut();
         state.current.item = outer;
         match state.current.failure {
@@ -319,6 +344,14 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
 
     fn call(&mut self, function: u32, item: &Value, index: usize) -> Result<Value, Failure> {
         self.0.call_with_item(function, item, index)
+    }
+
+    fn holds(&mut self, function: u32, item: &Value, index: usize) -> Result<bool, Failure> {
+        let run = self.0;
+        if let Some(value) = run.call_numbers(function, item, &Value::Number(index as f64)) {
+            return Ok(value.truthy());
+        }
+        run.with_its_item(item, index, || run.outside.call_condition(run, function))
     }
 
     fn call_plain(&mut self, function: u32) -> Result<Value, Failure> {

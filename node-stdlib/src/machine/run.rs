@@ -19,6 +19,15 @@ pub trait Outside: Sized {
     fn call_body(&self, run: &Run<'_, Self>, function: u32);
     /// Calls a compiled function value.
     fn call_function(&self, run: &Run<'_, Self>, function: u32) -> Value;
+    /// The same, if only matters whether what it gives is truthy.
+    fn call_condition(&self, run: &Run<'_, Self>, function: u32) -> bool {
+        self.call_function(run, function).truthy()
+    }
+    /// What a function gives for two numbers by its form for numbers, if it has one: see
+    /// [`GIVES_NUMBER`](heddle_contract::abi::GIVES_NUMBER).
+    fn call_numbers(&self, _: u32, _: f64, _: f64) -> Option<Value> {
+        None
+    }
     /// JSON text that the host holds.
     fn read(&self, input: Input) -> Vec<u8>;
     /// Starts an effect; gives its id. See the module's page for keys.

@@ -8,10 +8,13 @@ use super::parameters::required;
 use crate::failure::Failure;
 use crate::node::{Context, NodeResult, Outcome, Request, Script, Scripted};
 use heddle_contract::abi::code;
-use heddle_values::{Object, Value};
+use heddle_values::{JSON_DEPTH_MAX, Object, Value};
+
+/// What is nested more deeply can reach the end of the engine's stack, in `JSON.stringify` for example.
+const COMPILED_DEPTH_MAX: usize = 100;
 
 /// JavaScript: calls the default function of the module `code`. `ports` is set by the compiler for a definition
-/// with several outputs: the function's result is then an object of their values.
+/// with several outputs: the function's result is then an object of their values. So is `compiled`, for code that can be.
 pub fn javascript(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let Value::String(source) = required(parameters, "code", "the text of a module")? else {
         return Err(Failure::new(
@@ -23,16 +26,34 @@ pub fn javascript(parameters: &Object, context: &mut dyn Context) -> NodeResult 
         None | Some(Value::Undefined | Value::Null) => Value::Object(Object::new()),
         Some(params) => params.clone(),
     };
-    let argument = Object::from_iter([
-        ("input", context.input()),
-        ("params", params),
-        ("item", context.item()),
-    ]);
+    let (input, item) = (context.input(), context.item());
+    if let Some(value) = compiled(parameters, [&input, &params, &item], context) {
+        return by_ports(parameters, value, code::JAVASCRIPT, "code").map(Outcome::Emit);
+    }
+    let argument = Object::from_iter([("input", input), ("params", params), ("item", item)]);
     let scripted = context.javascript(Script::Call {
         source,
         argument: Value::Object(argument),
     })?;
     carry(parameters, scripted, context)
+}
+
+/// What the code gives where the compiler has compiled it, with `compiled` as a function value. What fails there is executed by the
+/// engine: it has done nothing yet, and its errors are then the engine's. So is what has values that the engine sees
+/// otherwise, such as times, or deeper than it takes.
+fn compiled(parameters: &Object, given: [&Value; 3], context: &mut dyn Context) -> Option<Value> {
+    let Some(Value::Function(function)) = parameters.get("compiled") else {
+        return None;
+    };
+    let is_plain = |value: &&Value| {
+        matches!(value, Value::Undefined) || (value.is_json() && !value.deeper_than(COMPILED_DEPTH_MAX))
+    };
+    let [_, params, _] = given;
+    if !given.iter().all(is_plain) {
+        return None;
+    }
+    let value = context.call_pair(*function, params, &Value::Undefined).ok()?;
+    (!value.deeper_than(JSON_DEPTH_MAX)).then_some(value)
 }
 
 /// Goes on when something that the code waits for is there.

@@ -213,7 +213,7 @@ pub fn holds(
     context: &mut dyn Context,
 ) -> Result<bool, Failure> {
     match condition {
-        Value::Function(function) => Ok(context.call(*function, item, index)?.truthy()),
+        Value::Function(function) => context.holds(*function, item, index),
         constant => Ok(constant.truthy()),
     }
 }

@@ -141,13 +141,13 @@ impl Sandboxes {
         };
         let held = (held, self.ticker.wake());
         let owner = input.owner;
-        let job: Job<Report> = Box::pin(sandbox::execute(
-            held,
-            self.sandbox.clone(),
-            program.clone(),
-            input,
-            hosts,
-        ));
+        // The place before what is put there: one that is made first is copied whole, however little is in it yet.
+        let place = Box::new_uninit();
+        let executing = Box::write(
+            place,
+            sandbox::execute(held, self.sandbox.clone(), program.clone(), input, hosts),
+        );
+        let job: Job<Report> = Box::into_pin(executing);
         let threads = (self.foreground_time, background.handle());
         executor::perform(job, threads, (&self.turns, owner), &program.habit).await
     }

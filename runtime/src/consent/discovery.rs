@@ -55,20 +55,24 @@ impl ConsentHttp {
             body: Body::None,
         };
         let answer = self.ask(ask).await?;
-        if answer.status != 200 {
-            return Err(ConsentError::Unavailable(format!(
-                "{place} does not publish its addresses: it answered with status {}.",
-                answer.status
-            )));
-        }
-        serde_json::from_slice(&answer.body).map_err(|error| {
-            // It quotes what it did not expect.
-            let reason = shown(error.to_string().chars());
-            ConsentError::Unavailable(format!(
-                "The addresses that {place} publishes can't be read ({reason})."
-            ))
-        })
+        published(&place, answer.status, &answer.body)
     }
+}
+
+/// What the provider at this place publishes, by its answer.
+pub fn published(place: &str, status: u16, answer: &[u8]) -> Result<Discovered, ConsentError> {
+    if status != 200 {
+        return Err(ConsentError::Unavailable(format!(
+            "{place} does not publish its addresses: it answered with status {status}."
+        )));
+    }
+    serde_json::from_slice(answer).map_err(|error| {
+        // It quotes what it did not expect.
+        let reason = shown(error.to_string().chars());
+        ConsentError::Unavailable(format!(
+            "The addresses that {place} publishes can't be read ({reason})."
+        ))
+    })
 }
 
 /// OpenID Connect puts the document behind the issuer's path, RFC 8414 before it.

@@ -4,6 +4,7 @@ use super::handles::{Clock, Parking};
 use super::progress::EffectFuture;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::fmt;
 
 /// Runs other patterns for one run.
@@ -17,9 +18,9 @@ pub trait Calls: fmt::Debug + Send + Sync + 'static {
 #[serde(rename_all = "camelCase")]
 pub struct Call {
     pub pattern_id: String,
-    /// The inputs that the called pattern's OnCall emits.
+    /// The inputs that the called pattern's OnCall emits: as text, since a call may wait for long, and values take many times as much.
     #[serde(default)]
-    pub inputs: Value,
+    pub inputs: Box<RawValue>,
     /// Whether its end is waited for.
     pub wait: bool,
     /// Its newest version rather than the deployed one.

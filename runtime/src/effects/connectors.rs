@@ -1,5 +1,5 @@
-//! Connectors: confined processes in which the drivers of databases and mail servers execute, so that a peer whose answers
-//! crash a driver, or exhaust its memory, only ends that process and fails one node. This is what they have in common.
+//! Connectors: confined processes in which what talks to databases and mail servers executes, so that a peer whose answers
+//! crash it, or exhaust its memory, only ends that process and fails one node. This is what they have in common.
 //! Answers of such a process are not trusted.
 //!
 //! Knows nothing of what drivers do.
@@ -12,7 +12,10 @@ use crate::config::RuntimeConfig;
 use heddle_processes::{Limits, WorkerCommand, WorkerProgram};
 use heddle_sandbox::EffectError;
 use places::Places;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
+use tokio::net::UnixStream;
 
 pub use failure::Failure;
 pub use places::Place;
@@ -29,6 +32,13 @@ pub const LIMITS: Limits = Limits {
     request_bytes_max: 64 << 20,
     answer_bytes_max: 64 << 20,
 };
+
+/// A stream to a process that can open none of its own: this side's end, and the one that it is given.
+pub fn pair() -> io::Result<(UnixStream, OwnedFd)> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((UnixStream::from_std(ours)?, theirs.into()))
+}
 
 /// Closes a process that only waits for what may come: one of this tenant, or of any. Whether there was one.
 type CloseIdle = dyn Fn(Option<&str>) -> bool + Send + Sync;

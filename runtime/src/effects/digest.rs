@@ -2,8 +2,11 @@
 //! sandbox because the key of an HMAC is a secret, which never enters it.
 
 use super::effect::{Effect, Reveals};
+use super::handles::Owner;
 use super::progress::EffectResult;
 use super::requests::read;
+use super::run::interrupted;
+use crate::aside::aside_if_large;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_sandbox::EffectError;
@@ -36,20 +39,27 @@ impl<const KEYED: bool> Effect for Digests<KEYED> {
     const KIND: &'static str = if KEYED { "hmac" } else { "hash" };
     const REVEALS: Reveals = Reveals::Digest;
 
-    type Needs = ();
+    type Needs = Owner;
     type Output = Value;
 
     fn start(
         &self,
         request: Value,
-        (): Self::Needs,
+        owner: Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        std::future::ready(digest(request, KEYED))
+        computed(request, KEYED, owner)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Makes it where others' effects don't wait for it: that of megabytes takes a while.
+async fn computed(request: Value, keyed: bool, Owner(owner): Owner) -> EffectResult {
+    let bytes = request["value"].as_str().map_or(0, str::len);
+    let computed = aside_if_large(owner, bytes, move || digest(request, keyed)).await;
+    computed.unwrap_or_else(|| Err(interrupted()))
 }
 
 fn digest(request: Value, keyed: bool) -> EffectResult {

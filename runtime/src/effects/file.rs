@@ -112,7 +112,7 @@ async fn read_or_make(
     }
 }
 
-async fn content(
+pub(super) async fn content(
     files: &dyn Files,
     file: &FileValue,
     (form, lines, encoding): (Form, bool, Option<&str>),

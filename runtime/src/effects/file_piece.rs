@@ -112,7 +112,7 @@ async fn read_or_write(request: Value, (files, sinks): <FilePiece as Effect>::Ne
     }
 }
 
-async fn piece(
+pub(super) async fn piece(
     files: &dyn Files,
     file: &FileValue,
     offset: u64,
@@ -156,9 +156,8 @@ async fn piece(
 
 #[cfg(test)]
 mod tests {
-    use super::super::stored_file::stored;
+    use super::super::file_texts::FileRead;
     use super::*;
-    use crate::files::MemoryFiles;
 
     #[test]
     fn reading_is_not_writing() {
@@ -166,28 +165,16 @@ mod tests {
         assert!(!FilePiece.only_writes(r#"{"operation": "read", "offset": 0}"#));
         assert!(!FilePiece.only_writes("write"));
     }
+
     /// What is read of a file in pieces of so many bytes, as the node asks for them, or why not.
-    async fn text(content: &[u8], media_type: &str, encoding: Option<&str>, limit: u64) -> String {
-        let files = MemoryFiles::default();
-        let made = stored(&files, content.to_vec(), "a.csv", media_type)
-            .await
-            .unwrap();
-        let file: FileValue = serde_json::from_value(made).unwrap();
-        let mut encoding = encoding.map(str::to_owned);
-        let (mut text, mut offset) = (String::new(), 0);
-        loop {
-            let form = (Form::Text, encoding.as_deref());
-            let piece = match piece(&files, &file, offset, limit, form).await {
-                Ok(piece) => piece,
-                Err(error) => return error.to_string(),
-            };
-            text.push_str(piece["text"].as_str().unwrap());
-            encoding = encoding.and_then(|_| piece["encoding"].as_str().map(str::to_owned));
-            match piece["next"].as_u64() {
-                Some(next) => offset = next,
-                None => return text,
-            }
-        }
+    async fn text(content: &[u8], media_type: &str, encoding: Option<&str>, piece_bytes: u64) -> String {
+        let read = FileRead {
+            content,
+            media_type,
+            encoding,
+            piece_bytes,
+        };
+        read.in_pieces().await.unwrap_or_else(|error| error.to_string())
     }
 
     #[tokio::test]

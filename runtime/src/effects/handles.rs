@@ -30,6 +30,10 @@ impl Bounds {
     }
 }
 
+/// Whose run it is, for what is computed in its owner's turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner(pub Option<u128>);
+
 /// The clock by which waits are measured: the journal's, where there is one.
 #[derive(Clone, Debug)]
 pub struct Clock(Option<Arc<dyn Journal>>);

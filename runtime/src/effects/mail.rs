@@ -4,6 +4,7 @@
 //! `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
 
 mod connector;
+mod conversation;
 mod exchange;
 mod mailer;
 mod message;
@@ -30,6 +31,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 pub use connector::answered;
+pub use conversation::converse;
 pub use mailer::{Letter, Mailer, MailerError};
 pub use serve::{KIND, serve};
 

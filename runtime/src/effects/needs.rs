@@ -2,7 +2,7 @@
 
 use super::calls::{CallContext, Calls};
 use super::handles::{
-    Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Parking, References, Signals,
+    Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Owner, Parking, References, Signals,
 };
 use super::open_streams::OpenStreams;
 use super::sinks::OpenSinks;
@@ -54,6 +54,12 @@ impl Needs for () {
 impl Needs for Bounds {
     fn of(handles: &Handles) -> Self {
         handles.bounds
+    }
+}
+
+impl Needs for Owner {
+    fn of(handles: &Handles) -> Self {
+        Owner(handles.connections.owner())
     }
 }
 

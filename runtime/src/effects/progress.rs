@@ -1,7 +1,7 @@
 //! The progress of an effect, and the format in which results are stored and passed on.
 
 use heddle_sandbox::{EffectCode, EffectError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -39,7 +39,8 @@ pub struct Park {
 /// A result as it is kept and handed on: `{"ok": …}` or `{"error": {code, message}}`.
 pub fn result_to_json(result: EffectResult) -> Value {
     match result {
-        Ok(value) => json!({ "ok": value }),
+        // `json!` would copy it, and it may be large.
+        Ok(value) => Value::Object(Map::from_iter([("ok".to_owned(), value)])),
         Err(error) => json!({ "error": { "code": error.code.as_str(), "message": error.message } }),
     }
 }

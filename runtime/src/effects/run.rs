@@ -3,6 +3,7 @@
 
 use super::effect::{AnyEffect, Reveals};
 use super::handles::Egress;
+use super::large::{room, values_if_many};
 use super::prepared::Prepared;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use super::reopened::Reopened;
@@ -44,12 +45,12 @@ pub type Unsaved = Arc<Mutex<Vec<Entry>>>;
 /// The effects of one run. Dropping it cancels those that are at work.
 pub struct RunEffects {
     io: Handle,
-    tasks: JoinSet<Worked>,
+    /// Made for the first effect, as is all that only effects share: most runs have none.
+    tasks: Option<JoinSet<Worked>>,
     at_work: HashMap<tokio::task::Id, Started>,
     /// How many of these do more than wait.
     busy: usize,
     on_wait: Option<OnWait>,
-    /// Made for the first effect, as is all that only effects share: most runs have none.
     in_flight: Option<Arc<Semaphore>>,
     /// Ended and recorded, in the order in which the run sees them.
     ready: VecDeque<(Started, Done)>,
@@ -201,7 +202,7 @@ impl RunEffects {
         let reopened = Reopened::of(record.as_ref());
         RunEffects {
             io,
-            tasks: JoinSet::new(),
+            tasks: None,
             at_work: HashMap::new(),
             busy: 0,
             on_wait: None,
@@ -360,7 +361,8 @@ impl RunEffects {
             worked
         };
         self.busy += usize::from(!only_waits);
-        let task = self.tasks.spawn_on(work.instrument(span), &self.io);
+        let tasks = self.tasks.get_or_insert_default();
+        let task = tasks.spawn_on(work.instrument(span), &self.io);
         self.at_work.insert(task.id(), started);
         Ok(())
     }
@@ -413,11 +415,14 @@ impl RunEffects {
             let on_wait = self
                 .on_wait
                 .clone()
-                .filter(|_| self.busy == 0 && !self.tasks.is_empty());
+                .filter(|_| self.busy == 0 && self.tasks.as_ref().is_some_and(|tasks| !tasks.is_empty()));
             if let Some(on_wait) = &on_wait {
                 on_wait.tell(true);
             }
-            let ended = self.tasks.join_next_with_id().await;
+            let ended = match &mut self.tasks {
+                Some(tasks) => tasks.join_next_with_id().await,
+                None => None,
+            };
             if let Some(on_wait) = &on_wait {
                 on_wait.tell(false);
             }
@@ -434,7 +439,7 @@ impl RunEffects {
                 return Ok(Waited::Parked);
             };
             let mut group = vec![ended];
-            while let Some(ended) = self.tasks.try_join_next_with_id() {
+            while let Some(ended) = self.tasks.as_mut().and_then(JoinSet::try_join_next_with_id) {
                 group.push(ended);
             }
             self.keep(group).await?;
@@ -535,15 +540,23 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
         in_flight.acquire_owned().await.ok()
     };
     let owner = handles.connections.owner();
+    let bytes = request.len();
+    let counting = aside_if_large(owner, bytes, move || (values_if_many(&request), request));
+    let Some((values, request)) = counting.await else {
+        return Worked::Done(Done::failed(interrupted()));
+    };
+    let room = room(owner, values).await;
     let (reveals, revealing) = (effect.reveals(), vault.clone());
-    let reading = aside_if_large(owner, request.len(), move || {
-        revealed(&request, reveals, &revealing)
-    });
+    let reading = aside_if_large(owner, bytes, move || revealed(&request, reveals, &revealing));
     let result = match reading.await.unwrap_or_else(|| Err(interrupted())) {
         Ok(request) => {
+            // What only waits, for hours perhaps, keeps no values meanwhile.
+            let room = room.filter(|_| !effect.only_waits());
             let work = names_for(owner, effect.start(request, &handles));
             drop(handles);
-            work.await
+            let result = work.await;
+            drop(room);
+            result
         }
         Err(error) => Err(error),
     };

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use target::{Kind, Target};
 
 pub use connector::answered;
+pub use postgres::{PostgresType, postgres_value};
 pub use serve::{SQL_WORKER, SQLITE_WORKER, serve_sql, serve_sqlite};
 
 /// Executes one SQL statement.

@@ -81,7 +81,8 @@ impl GuardedHttp {
     }
 
     /// One that speaks HTTP/1.1 only, for responses that are left unread for a while: over HTTP/2 they would take the room of the
-    /// connection from whoever else asks the same host.
+    /// connection from whoever else asks the same host. It does not take brotli, whose windows of up to 16 MiB each of them would keep
+    /// for as long; those of gzip and deflate have 32 KiB.
     pub fn client_apart(&self, url: &Url) -> Result<Client, GuardError> {
         self.client_of(url, Sharing::Apart)
     }
@@ -113,7 +114,7 @@ impl GuardedHttp {
             .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")));
         let builder = match sharing {
             Sharing::Shared => builder,
-            Sharing::Apart => builder.http1_only(),
+            Sharing::Apart => builder.http1_only().no_brotli(),
         };
         let client = builder.build().map_err(GuardError::Client)?;
         Ok(slot.get_or_init(|| client).clone())

@@ -21,6 +21,8 @@ struct State {
     granted: AtomicU64,
     /// All that it has sent.
     total: AtomicU64,
+    /// All that was sent to it.
+    sent: AtomicU64,
     exceeded: AtomicBool,
     /// What it may send anew whenever it is asked for something; 0: nothing.
     renewed: u64,
@@ -47,6 +49,7 @@ impl Meter {
             left: AtomicU64::new(left),
             granted: AtomicU64::new(left),
             total: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
             exceeded: AtomicBool::new(false),
             renewed,
         }))
@@ -66,6 +69,11 @@ impl Meter {
     /// How many it has sent.
     pub fn total(&self) -> u64 {
         self.0.total.load(Ordering::Relaxed)
+    }
+
+    /// How many were sent to it.
+    pub fn sent(&self) -> u64 {
+        self.0.sent.load(Ordering::Relaxed)
     }
 
     /// Whether it sent more than it might, so that its connection was cut.
@@ -128,7 +136,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.meter.asked();
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if let Poll::Ready(Ok(written)) = polled {
+            self.meter.0.sent.fetch_add(written as u64, Ordering::Relaxed);
+        }
+        polled
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -8,6 +8,7 @@ use super::wire::{Trouble, Wire, timed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_sandbox::clock::monotonic;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ const SHORT: Bounds = Bounds {
 };
 
 /// What becomes of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Afterwards {
     /// It stays as it is.
     Leave,
@@ -49,7 +50,7 @@ pub enum Afterwards {
 }
 
 /// What is known of a message before it is fetched.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AboutMessage {
     /// Its number, which grows.
     pub number: u32,
@@ -84,11 +85,6 @@ impl Imap {
             Reply::Said(said) => Err(refused("the connection", said)),
             _ => Err(Trouble::Garbled("IMAP")),
         }
-    }
-
-    /// Bytes that were sent.
-    pub const fn sent(&self) -> u64 {
-        self.wire.sent()
     }
 
     /// Asks for TLS; the stream is then ready for it.

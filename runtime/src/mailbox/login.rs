@@ -2,14 +2,17 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 /// Who logs in.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Login {
     pub user: String,
     pub proof: Proof,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(super) enum Proof {
     Password(Zeroizing<String>),
     Token(Zeroizing<String>),

@@ -4,6 +4,7 @@
 use super::login::{Login, Proof, xoauth2};
 use super::response::words;
 use super::wire::{Trouble, Wire, timed};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Bytes beside what is asked for, TLS among them.
@@ -11,7 +12,7 @@ const ASIDE_BYTES: u64 = 64 << 10;
 /// Bytes of a line that is no part of a message.
 const LINE_BYTES_MAX: usize = 2 << 10;
 /// Messages that a mailbox may have.
-const MESSAGES_MAX: usize = 50_000;
+pub(super) const MESSAGES_MAX: usize = 50_000;
 /// Bytes of a message's id, by the standard.
 const ID_BYTES_MAX: usize = 70;
 /// Bytes of the list of them all.
@@ -24,7 +25,7 @@ const LONG_TIME: Duration = Duration::from_secs(120);
 const POP: &str = "POP3";
 
 /// A message in a mailbox.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListedMessage {
     /// Its place in this session.
     pub number: u32,
@@ -43,11 +44,6 @@ impl Pop {
         pop.wire.grant(ASIDE_BYTES);
         timed(ANSWER_TIME, pop.answer("the connection")).await?;
         Ok(pop)
-    }
-
-    /// Bytes that were sent.
-    pub const fn sent(&self) -> u64 {
-        self.wire.sent()
     }
 
     /// Asks for TLS; the stream is then ready for it.
@@ -245,11 +241,15 @@ fn said(line: &[u8], asked: &str) -> Result<String, Trouble> {
 fn of_line(line: &[u8]) -> Option<ListedMessage> {
     let (number, id) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     let id = id.trim();
-    let is_id = !id.is_empty() && id.len() <= ID_BYTES_MAX && id.bytes().all(|byte| byte.is_ascii_graphic());
     Some(ListedMessage {
         number: number.parse().ok()?,
-        id: is_id.then(|| id.to_owned())?,
+        id: is_id(id).then(|| id.to_owned())?,
     })
+}
+
+/// Whether the standard allows a message's id.
+pub(super) fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= ID_BYTES_MAX && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 #[cfg(test)]

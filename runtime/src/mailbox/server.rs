@@ -1,18 +1,21 @@
 //! A server of mailboxes as a connection describes it, and the way there: by the egress guard, with TLS from the first byte, after a
-//! command, or without.
+//! command, or without. Whoever logs in needs nothing but a stream.
 
 use super::imap::Imap;
 use super::login::{Login, Proof};
 use super::pop::Pop;
+use super::session::{Selection, Session};
 use super::wire::{Duplex, Trouble, Wire, timed};
 use crate::connections::{Connection, TOKEN};
 use crate::effects::reach;
-use crate::egress::{EgressPolicy, Meter, tls_connector};
+use crate::egress::{EgressPolicy, Meter, Metered, TlsError, tls_connector};
 use heddle_catalogue::consent_provider;
 use heddle_sandbox::{EffectCode, EffectError};
 use rustls::pki_types::ServerName;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 /// Bytes until somebody is logged in.
@@ -21,14 +24,14 @@ const HELLO_BYTES: u64 = 256 << 10;
 const TLS_TIME: Duration = Duration::from_secs(30);
 
 /// What a server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Protocol {
     Imap,
     Pop,
 }
 
 /// How TLS begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Tls {
     None,
     Start,
@@ -36,19 +39,15 @@ enum Tls {
 }
 
 /// A server, and how to get in.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Server {
     host: String,
     port: u16,
     protocol: Protocol,
     tls: Tls,
-    connector: TlsConnector,
+    /// In PEM.
+    tls_ca: Option<String>,
     login: Login,
-}
-
-/// Somebody who is logged in.
-pub(super) enum Session {
-    Imap(Imap),
-    Pop(Pop),
 }
 
 impl Server {
@@ -81,15 +80,18 @@ impl Server {
             Tls::None | Tls::Start => plain_port,
         })?;
         connection.check_host(&host, Some(port))?;
-        let connector = tls_connector(connection.text(&["tlsCa"]).as_deref());
-        Ok(Server {
+        let server = Server {
             host,
             port,
             protocol,
             tls,
-            connector: connector.map_err(|reason| connection.unfit(reason))?,
+            tls_ca: connection.text(&["tlsCa"]),
             login: login(connection)?,
-        })
+        };
+        // Before anybody is asked.
+        let checked = server.tls_connector();
+        checked.map_err(|reason| connection.unfit(reason))?;
+        Ok(server)
     }
 
     /// Its name in messages.
@@ -97,12 +99,37 @@ impl Server {
         format!("The mail server {}:{}", self.host, self.port)
     }
 
-    /// Connects and logs in.
-    pub async fn enter(&self, policy: &EgressPolicy, meter: &Meter) -> Result<Session, EffectError> {
+    /// Whether nobody has more than one mailbox there.
+    pub fn has_one_mailbox(&self) -> bool {
+        self.protocol == Protocol::Pop
+    }
+
+    /// Connects, and leaves it at that.
+    pub async fn reach(
+        &self,
+        policy: &EgressPolicy,
+        meter: &Meter,
+    ) -> Result<Metered<TcpStream>, EffectError> {
         let place = (self.host.as_str(), self.port);
-        let stream = reach(policy, place, &self.name(), EffectCode::MailFailed, meter).await?;
-        let session = self.session(Box::new(stream), meter).await;
-        session.map_err(|trouble| failed(&self.name(), trouble))
+        reach(policy, place, &self.name(), EffectCode::MailFailed, meter).await
+    }
+
+    /// Logs in by a stream of which this meter counts, and opens a mailbox if one is to be.
+    pub async fn enter(
+        &self,
+        stream: Box<dyn Duplex>,
+        selection: Option<&Selection>,
+        meter: &Meter,
+    ) -> Result<Session, Trouble> {
+        let mut session = self.session(stream, meter).await?;
+        if let Some(selection) = selection {
+            session.select(selection).await?;
+        }
+        Ok(session)
+    }
+
+    fn tls_connector(&self) -> Result<TlsConnector, TlsError> {
+        tls_connector(self.tls_ca.as_deref())
     }
 
     async fn session(&self, stream: Box<dyn Duplex>, meter: &Meter) -> Result<Session, Trouble> {
@@ -147,8 +174,9 @@ impl Server {
     async fn secured(&self, stream: Box<dyn Duplex>) -> Result<Box<dyn Duplex>, Trouble> {
         let host = self.host.trim_matches(['[', ']']).to_owned();
         let name = ServerName::try_from(host).map_err(io::Error::other)?;
+        let connector = self.tls_connector().map_err(io::Error::other)?;
         timed(TLS_TIME, async {
-            let stream = self.connector.connect(name, stream).await?;
+            let stream = connector.connect(name, stream).await?;
             Ok(Box::new(stream) as Box<dyn Duplex>)
         })
         .await

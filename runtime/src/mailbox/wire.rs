@@ -46,7 +46,6 @@ pub(super) async fn timed<T>(
 pub(super) struct Wire {
     stream: BufReader<Box<dyn Duplex>>,
     meter: Meter,
-    sent: u64,
 }
 
 impl Wire {
@@ -55,18 +54,12 @@ impl Wire {
         Wire {
             stream: BufReader::new(stream),
             meter,
-            sent: 0,
         }
     }
 
     /// From now on the server may send so many bytes.
     pub fn grant(&self, bytes: u64) {
         self.meter.grant(bytes);
-    }
-
-    /// Bytes that were sent to it.
-    pub const fn sent(&self) -> u64 {
-        self.sent
     }
 
     /// The stream, to speak TLS on it. What came before that can be anybody's, so there must be nothing.
@@ -81,7 +74,6 @@ impl Wire {
         let stream = self.stream.get_mut();
         stream.write_all(bytes).await?;
         stream.flush().await?;
-        self.sent = self.sent.saturating_add(bytes.len() as u64);
         Ok(())
     }
 

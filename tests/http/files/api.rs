@@ -2,7 +2,7 @@
 
 use super::bytes;
 use crate::harness::{Service, each_database};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 each_database! {
@@ -30,6 +30,18 @@ each_database! {
                 assert_eq!(answer.bytes().await.unwrap(), content[part], "{size} {range}");
             }
         }
+    }
+
+    async fn without_a_body_a_file_is_empty(service: Service) {
+        let ann = service.user("ann").await;
+        let sent = service.post("/api/files?name=empty.txt").bearer(&ann.token).send().await;
+        let file = sent.data(201).clone();
+        let expected = (json!("empty.txt"), json!(0), json!("application/octet-stream"));
+        assert_eq!((file["name"].clone(), file["size"].clone(), file["type"].clone()), expected, "{sent}");
+        assert_eq!(service.content(&ann, &file).await, (200, Vec::new()));
+        let document = service.document().await;
+        let body = &document["paths"]["/api/files"]["post"]["requestBody"];
+        assert!(body["content"].is_object() && body["required"] != true, "{body}");
     }
 
     async fn served_content_can_only_be_downloaded(service: Service) {

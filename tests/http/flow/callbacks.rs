@@ -5,6 +5,7 @@ use crate::harness::{Service, User, chain, each_database};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use heddle_model::access::WorkspaceRole;
+use heddle_store::runs::journal::{self, Payload};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -48,6 +49,10 @@ each_database! {
         assert_eq!((nonsense.status, nonsense.code()), (400, "VALIDATION"));
         let large = service.post(&path).body(vec![b'x'; (8 << 20) + 1]).send().await;
         assert_eq!((large.status, large.code()), (413, "PAYLOAD_TOO_LARGE"));
+        let fields = service.post(&path).header("content-type", "application/x-www-form-urlencoded").body("a=1&".repeat(1_001));
+        let many = fields.send().await;
+        assert_eq!((many.status, many.code()), (400, "VALIDATION"));
+        assert!(many.text.contains("more than 1000 fields"), "{many}");
 
         service.operate(&ann, &id, "pause").await;
         let first = service.post(&format!("{path}?by=bob")).header("cookie", "heddle=secret").json(&json!({"approved": true})).send().await;
@@ -81,6 +86,30 @@ each_database! {
         for run in [called, answered] {
             assert_eq!(service.ended(&ann, &id, &run).await["output"]["body"], body);
         }
+    }
+
+    async fn a_run_holds_so_much_of_what_comes_for_it_and_no_more(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &asking(json!({}))).await;
+        let run = service.started(&ann, &id, &json!({"n": 7})).await;
+        let path = logged(&parked(&service, &ann, &id, &run).await, 0);
+        // A run makes as many URLs as it likes, and this has come for another one.
+        let text: String = (0..34 << 20).map(|_| fastrand::alphanumeric()).collect();
+        let (payload, to) = (Payload::new(json!(text).to_string()), run.parse().unwrap());
+        let store = &service.app.store;
+        let came = store.write(move |db| {
+            Box::pin(async move { journal::signal(db, to, "elsewhere", &payload).await })
+        });
+        assert!(came.await.unwrap());
+        parked(&service, &ann, &id, &run).await;
+        let refused = service.post(&path).json(&json!({})).send().await;
+        assert_eq!((refused.status, refused.code()), (413, "PAYLOAD_TOO_LARGE"), "{refused}");
+        assert!(refused.text.contains("all that a run can hold"), "{refused}");
+        let answer = format!("/api/deployments/{id}/runs/{run}/callback");
+        let refused = service.post(&answer).bearer(&ann.token).json(&json!({"place": "ask", "body": {}})).send().await;
+        assert_eq!((refused.status, refused.code()), (413, "PAYLOAD_TOO_LARGE"), "{refused}");
+        assert_eq!(parked(&service, &ann, &id, &run).await["phase"], "waiting");
     }
 
     async fn what_is_compressed_comes_to_the_run_as_it_was(service: Service) {

@@ -2,6 +2,7 @@
 
 use crate::harness::{Database, Service, User, chain, each_database};
 use heddle_model::quota::Quota;
+use heddle_store::quota;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -67,6 +68,46 @@ async fn a_run_too_many_does_not_wait_but_fails() {
         service.app.clock.advance(HOUR);
         assert_eq!(service.ended(&ann, &first, &next).await["output"][0], 4);
         assert_eq!(service.ended(&ann, &second, &two).await["output"][0], 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_runs_have_so_many_bytes_together() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| {
+            config.quotas.set(Quota::WaitingRunBytes, 30_000)
+        })
+        .await;
+        service.app.executions.start().await.unwrap();
+        let (ann, eve) = (service.user("ann").await, service.user("eve").await);
+        let id = service.deployed(&ann, &waiting(100_000)).await;
+        let large = json!({"n": 1, "text": "x".repeat(20_000)});
+        let one = service.started(&ann, &id, &large).await;
+        parked(&service, &ann, &id, &one).await;
+        let refused = service.started(&ann, &id, &large).await;
+        let refused = service.ended(&ann, &id, &refused).await;
+        let message = refused["errorMessage"].as_str().unwrap();
+        assert_eq!(refused["status"], "failure", "{refused}");
+        assert!(
+            message.contains("limit of 30000 bytes") && message.contains("quota_waiting_run_bytes"),
+            "{message}"
+        );
+        // What is small still fits, and others have their own.
+        let small = service.started(&ann, &id, &json!({"n": 2})).await;
+        parked(&service, &ann, &id, &small).await;
+        let others = service.deployed(&eve, &waiting(100_000)).await;
+        let run = service.started(&eve, &others, &large).await;
+        parked(&service, &eve, &others, &run).await;
+        let mut reader = service.app.store.reader().await.unwrap();
+        let user = ann.id.parse().unwrap();
+        let used = quota::count(&mut reader.db(), Quota::WaitingRunBytes, user)
+            .await
+            .unwrap();
+        assert!((20_000..25_000).contains(&used), "{used}");
+        drop(reader);
+        // One that goes on is there already.
+        service.app.clock.advance(HOUR);
+        assert_eq!(service.ended(&ann, &id, &one).await["output"][0], 1);
     }
 }
 

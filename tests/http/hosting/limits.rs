@@ -168,6 +168,9 @@ async fn quotas_are_checked_and_kept() {
         (json!({"quotas": {"runsAtOnce": 0}}), "quotas.runsAtOnce"),
         (json!({"quotas": {"memoryMbPerRun": 15}}), "quotas.memoryMbPerRun"),
         (json!({"quotas": {"runs": 1}}), "quotas.runs"),
+        (json!({"quotas": [64]}), "quotas"),
+        (json!({"quotas": []}), "quotas"),
+        (json!({"quotas": null}), "quotas"),
         (json!({"quotas": {}, "retentionDays": 0}), "retentionDays"),
         (json!({}), "quotas"),
     ] {

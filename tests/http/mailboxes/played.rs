@@ -4,6 +4,8 @@ use super::ADDRESS;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -28,6 +30,8 @@ pub enum Mode {
     Gone,
     /// It refuses, and says the password.
     Refusing,
+    /// It is fatal to ask it for what begins like this: whoever does so in a connector is killed.
+    Fatal(&'static str),
     /// As it should be. Its mailbox has been made anew so many times.
     Well(u32),
     /// As it should be, for whoever has this token: it takes no passwords.
@@ -93,11 +97,33 @@ async fn talk(mut stream: BufReader<TcpStream>, mode: Mode) -> std::io::Result<(
             by_token(&mut stream, tag, token).await?;
             continue;
         }
+        if let Mode::Fatal(asked) = mode
+            && command.starts_with(asked)
+        {
+            kill_connectors();
+            return Ok(());
+        }
         let Some(answer) = answer(mode, tag, command) else {
             return Ok(());
         };
         stream.write_all(answer.as_bytes()).await?;
     }
+}
+
+/// Kills all processes in which this one reads mailboxes.
+fn kill_connectors() {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let connectors = processes.filter_map(|entry| {
+        let read = |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let parent = read("stat")
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+        let is_one = parent == Some(std::process::id()) && read("cmdline").contains("worker\0mailbox\0");
+        is_one.then(|| entry.file_name().into_string().unwrap())
+    });
+    let connectors: Vec<String> = connectors.collect();
+    let killed = Command::new("kill").arg("-KILL").args(connectors).status();
+    assert!(killed.unwrap().success());
 }
 
 /// As Google and Microsoft do it: they say what is wrong in a form of their own, and refuse once that is answered.
@@ -130,7 +156,7 @@ fn answer(mode: Mode, tag: &str, command: &str) -> Option<String> {
         return Some(format!("{tag} NO no passwords\r\n"));
     } else if command.starts_with("LOGIN") && mode == Mode::Refusing {
         return Some(format!("{tag} NO [AUTHENTICATIONFAILED] not with {command}\r\n"));
-    } else if command.starts_with("EXAMINE") {
+    } else if command.starts_with("EXAMINE") || command.starts_with("SELECT") {
         let validity = match mode {
             Mode::Well(anew) => 7 + anew,
             _ => 7,

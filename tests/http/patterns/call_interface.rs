@@ -38,6 +38,8 @@ each_database! {
             (json!({"inputs": []}), "outputs"),
             (json!({"outputs": []}), "inputs"),
             (json!({"inputs": {}, "outputs": []}), "inputs"),
+            (json!({"inputs": [["a", "string"]], "outputs": []}), "inputs[0]"),
+            (json!({"inputs": [], "outputs": [field, []]}), "outputs[1]"),
             (json!({"inputs": [{"name": "a"}], "outputs": []}), "inputs[0].type"),
             (json!({"inputs": [{"type": "string"}], "outputs": []}), "inputs[0].name"),
             (json!({"inputs": [{"name": "a", "type": "text"}], "outputs": []}), "inputs[0].type"),

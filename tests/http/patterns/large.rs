@@ -203,6 +203,19 @@ each_database! {
         assert_eq!(within.status, 200, "{within}");
     }
 
+    async fn texts_that_a_reader_of_json_could_take_for_json_take_no_stack(service: Service) {
+        let ann = service.user("ann").await;
+        // Each is JSON with ninety levels and the next one, which becomes longer by its escapes, but not twice as long.
+        let escaped = |json: &str| json.replace('\\', "\\u005c").replace('"', "\\u0022");
+        let (open, close) = ("[".repeat(90), "]".repeat(90));
+        let deep = (0..150).fold("1".to_owned(), |inner, _| {
+            let text = escaped(&inner);
+            format!(r#"{open}{{"$serde_json::private::RawValue":"{text}"}}{close}"#)
+        });
+        let imported = post(&service, &ann, "/api/patterns/import/n8n", n8n(&deep)).await;
+        assert!(imported.status < 500, "{imported}");
+    }
+
     async fn an_import_waits_for_the_same_user_s_and_keeps_nobody_else_waiting(service: Service) {
         let (ann, bob) = (service.user("ann").await, service.user("bob").await);
         let (begin, begun) = tokio::sync::oneshot::channel();

@@ -111,6 +111,9 @@ each_database! {
         login(&service, "ann@example.com", json!({})).await.assert_refused(403, "EMAIL_NOT_VERIFIED");
         let second = mailbox.letter_to("ann@Example.com").await.secret("/verify-email");
         assert_ne!(first, second);
+        // No link has as much.
+        let long = login(&service, "ann@example.com", json!({"verification": "0".repeat(101)})).await;
+        assert_eq!(long.wrong_fields(), ["verification"], "{long}");
         for (given, status, code) in [("nonsense", 410, "GONE"), (first.as_str(), 200, "")] {
             let reply = login(&service, "ann@example.com", json!({"verification": given})).await;
             assert_eq!((reply.status, reply.code()), (status, code), "{reply}");

@@ -1,9 +1,11 @@
 //! Old runs go, by age and by number; those under way stay.
 
 use crate::harness::{Database, Service, chain, doubling, endless};
+use crate::sessions::{switched, workspace};
 use heddle_api::app::App;
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::upkeep;
+use heddle_store::sql;
 use serde_json::json;
 use std::time::Duration;
 
@@ -77,6 +79,57 @@ async fn the_newest_runs_stay_on_postgres() {
     the_newest_runs_stay(Database::Postgres).await;
 }
 
+/// Their keys would stay for a day, and there are as many as there were runs.
+async fn what_runs_have_started_is_forgotten_with_them(database: Database) {
+    let hour = Duration::from_secs(60 * 60);
+    let service = Service::with(database, |config| config.retention = hour).await;
+    service.app.executions.start().await.unwrap();
+    let ann = service.user("ann").await;
+    let callee = chain(&[
+        ("called", "OnCall", json!({})),
+        ("end", "Return", json!({"value": 7})),
+    ]);
+    let callee = service.drawn(&ann, &callee).await;
+    service.deploy(&ann, &callee).await;
+    let id = chain(&[
+        ("start", "OnManual", json!({})),
+        ("call", "CallPattern", json!({"patternId": callee})),
+        ("end", "Return", json!({})),
+    ]);
+    let id = service.deployed(&ann, &id).await;
+    service.ran(&ann, &id, &json!({})).await;
+    let keys = async || {
+        let mut reader = service.app.store.reader().await.unwrap();
+        let found = reader
+            .db()
+            .one(sql("select count(*) from idempotency_keys"))
+            .await;
+        let (count,): (i64,) = found.unwrap();
+        count
+    };
+    assert_eq!(keys().await, 1);
+    service.app.clock.advance(hour + Duration::from_secs(1));
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!(total(&service, &ann.token, &id).await, 0);
+    assert_eq!(keys().await, 0);
+    // They may also go with their deployment.
+    service.ran(&ann, &id, &json!({})).await;
+    assert_eq!(keys().await, 1);
+    let deployment = service.delete(&format!("/api/deployments/{id}"));
+    let deleted = deployment.bearer(&ann.token).send().await;
+    assert_eq!((deleted.status, keys().await), (200, 0), "{deleted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_have_started_is_forgotten_with_them_on_sqlite() {
+    what_runs_have_started_is_forgotten_with_them(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_have_started_is_forgotten_with_them_on_postgres() {
+    what_runs_have_started_is_forgotten_with_them(Database::Postgres).await;
+}
+
 /// A pattern that gives back a text of so many bytes.
 fn large(bytes: usize) -> serde_json::Value {
     chain(&[
@@ -116,6 +169,48 @@ async fn the_largest_part_of_what_is_old_goes_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_largest_part_of_what_is_old_goes_on_postgres() {
     the_largest_part_of_what_is_old_goes(Database::Postgres).await;
+}
+
+async fn a_user_has_no_more_by_having_more_workspaces(database: Database) {
+    let service = Service::with(database, |config| config.retention_user_bytes_max = 60_000).await;
+    let (ann, eve) = (service.user("ann").await, service.user("eve").await);
+    let elsewhere = workspace(&service, &ann, "Elsewhere").await;
+    let elsewhere = switched(&service, &ann, &elsewhere).await;
+    let id = service.deployed(&ann, &large(10_000)).await;
+    let small = service.deployed(&elsewhere, &large(10_000)).await;
+    let others = service.deployed(&eve, &large(10_000)).await;
+    let mut runs = Vec::new();
+    service.ran(&elsewhere, &small, &json!({})).await;
+    for _ in 0..7 {
+        service.app.clock.advance(Duration::from_secs(1));
+        runs.push(service.ran(&ann, &id, &json!({})).await);
+    }
+    for _ in 0..2 {
+        service.ran(&eve, &others, &json!({})).await;
+    }
+    service.app.executions.clear_away().await.unwrap();
+    let left = total(&service, &ann.token, &id).await;
+    assert!((1..7).contains(&left), "{left}");
+    service.run(&ann, &id, &runs[6]).await;
+    assert_eq!(
+        total(&service, &elsewhere.token, &small).await,
+        1,
+        "it is the oldest, and has its share"
+    );
+    assert_eq!(total(&service, &eve.token, &others).await, 2);
+    // Nothing more goes than has to.
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!(total(&service, &ann.token, &id).await, left);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_has_no_more_by_having_more_workspaces_on_sqlite() {
+    a_user_has_no_more_by_having_more_workspaces(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_has_no_more_by_having_more_workspaces_on_postgres() {
+    a_user_has_no_more_by_having_more_workspaces(Database::Postgres).await;
 }
 
 /// Both have looked before either has removed anything, and then at the same time.

@@ -33,6 +33,7 @@ each_database! {
         assert!(events.iter().all(|(name, _)| name == "run" || name == "change"), "{events:?}");
         let (name, last) = events.last().unwrap();
         assert_eq!((name.as_str(), &last["status"], &last["errorMessage"]), ("run", &json!("failure"), &json!("cancelled")));
+        service.assert_events_described("get", "/api/deployments/{id}/runs/{runId}/stream", &events).await;
     }
 
     async fn an_ended_run_is_told_at_once(service: Service) {
@@ -43,6 +44,9 @@ each_database! {
         let events = events(&stream.text);
         assert_eq!(events.len(), 1);
         assert_eq!(events[0].1["output"], json!({"double": 6}));
+        let missed = ("lagged".to_owned(), json!({"missed": 3}));
+        let told: Vec<(String, Value)> = events.into_iter().chain([missed]).collect();
+        service.assert_events_described("get", "/api/deployments/{id}/runs/{runId}/stream", &told).await;
     }
 
     async fn changes_of_a_deployment_are_told_until_the_service_stops(service: Service) {
@@ -60,7 +64,9 @@ each_database! {
         };
         let path = format!("/api/deployments/{id}/runs/stream");
         let (stream, run) = tokio::join!(service.get(&path).bearer(&ann.token).send(), work);
-        let told: Vec<(Value, Value, Value)> = events(&stream.text)
+        let events = events(&stream.text);
+        service.assert_events_described("get", "/api/deployments/{id}/runs/stream", &events).await;
+        let told: Vec<(Value, Value, Value)> = events
             .into_iter()
             .map(|(name, data)| {
                 assert_eq!(name, "change");

@@ -143,6 +143,7 @@ each_database! {
             (json!({}), "message"), (json!({"message": ""}), "message"), (json!({"message": 1}), "message"),
             (json!({"message": "x".repeat(16_001)}), "message"), (json!({"message": "a", "sessionId": "a b"}), "sessionId"),
             (json!({"message": "a", "sessionId": "x".repeat(65)}), "sessionId"), (json!([1]), ""),
+            (json!({"message": "a", "more": vec![1; 30_000]}), ""),
         ] {
             let refused = json_message(&hook, &message).send().await;
             assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
@@ -296,5 +297,24 @@ each_database! {
         assert_eq!((whole.status, &whole.body["status"], &whole.body["answer"]), (200, &json!("running"), &json!("all of it")), "{whole}");
         assert_eq!(title(&page), (200, "Hours"));
         assert!(page.text.contains("<p class=\"text\">all of it</p>"), "{page}");
+    }
+
+    async fn of_what_is_large_a_page_shows_the_beginning(service: Service) {
+        let long = returns("{{ '<'.repeat(300000) }}");
+        let hook = Hook::deployed(&service, graph(json!({"title": "Hours"}), &[long])).await;
+        let page = by_page(&hook, &[("message", "Hi")]).await;
+        assert_eq!(title(&page), (200, "Hours"));
+        assert!(page.text.contains("&lt;…\n\n[The rest of this answer is too long to be shown here.]</p>"));
+        assert!(page.text.len() < 1 << 20, "{}", page.text.len());
+        let whole = json_message(&hook, &json!({"message": "Hi"})).send().await;
+        assert_eq!(whole.body["answer"].as_str().map(str::len), Some(300_000));
+
+        let large = "<".repeat(1 << 20);
+        let refused = by_page(&hook, &[("message", large.as_str())]).await;
+        assert_eq!(title(&refused).0, 422);
+        assert!(refused.text.contains("at most 16000 characters") && refused.text.len() < 50_000, "{}", refused.text.len());
+        let many = json_message(&hook, &json!({"message": "Hi", "more": vec![1; 20_000]})).send().await;
+        assert_eq!((many.status, many.code()), (400, "VALIDATION"), "{many}");
+        assert!(many.text.contains("more than 20000 values"), "{many}");
     }
 }

@@ -288,4 +288,40 @@ each_database! {
         let plan = plan.json(&json!({"nodeDefinitions": {}, "dryRun": true})).send().await;
         assert_eq!(plan.body["data"]["webhooks"][0]["webhookUrl"], endpoint["webhookUrl"], "{plan}");
     }
+
+    async fn what_is_only_too_much_is_logged_as_that(service: Service) {
+        let mut limited = form(json!([{"name": "who"}]));
+        limited["requestsPerMinute"] = json!(1);
+        let hook = Hook::deployed(&service, graph(limited, &[])).await;
+        assert_eq!(send(&hook, "who=Ann").await.status, 200);
+        assert_eq!(send(&hook, "who=Bob").await.status, 429);
+        assert_eq!(hook.log_statuses().await[0], ("rate_limited".to_owned(), 429));
+    }
+
+    async fn of_what_is_large_the_beginning_is_shown_again(service: Service) {
+        let fields = json!([
+            {"name": "age", "type": "number"}, {"name": "note", "type": "textarea"}, {"name": "more", "type": "textarea"},
+            {"name": "days", "type": "checkboxes", "options": ["Mon", "Fri"]}, {"name": "source", "type": "hidden"},
+        ]);
+        let hook = Hook::saved(&service, graph(form(fields), &[returns("{{ $input.body.note.length }}")])).await;
+        let deployment = hook.deploy().await;
+        let sent = |age: &str, text: &str| format!("age={age}&note={text}&more={text}&days=Fri&source=card");
+        // On a page each takes six bytes.
+        let again = send(&hook, &sent("none", &"\"".repeat(3 << 20))).await;
+        assert_eq!((again.status, again.text.len() < 1 << 20), (422, true), "{}", again.text.len());
+        assert_eq!(again.text.matches("&quot;").count(), 2 * (64 << 10));
+        let told = "This is too long to be shown again: only its beginning is here";
+        // Beside each of the fields, and above all of them.
+        assert_eq!(again.text.matches(told).count(), 4);
+        for part in [
+            "<li><a href=\"#f0\">age: Enter a number.</a></li>", "<li><a href=\"#f1\">note: This is too long",
+            "value=\"Fri\" checked>", "name=\"source\" value=\"card\">",
+        ] {
+            assert!(again.text.contains(part), "{part}");
+        }
+        assert_eq!(hook.logs().await[0]["rejectionReason"], "Not filled in as asked: age.");
+        let taken = send(&hook, &sent("7", &"x".repeat(1 << 20))).await;
+        assert_eq!((taken.status, taken.text.contains("Your answers have arrived.")), (200, true));
+        assert_eq!(output(&hook, &deployment).await, json!(1 << 20));
+    }
 }

@@ -65,19 +65,19 @@ impl Issuer {
 }
 
 /// One of its keys.
-struct Key {
+pub struct Key {
     /// Empty: neither the key nor its tokens have one.
     id: &'static str,
     pair: Ed25519KeyPair,
 }
 
 impl Key {
-    fn new(id: &'static str, seed: u8) -> Key {
+    pub fn new(id: &'static str, seed: u8) -> Key {
         let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
         Key { id, pair }
     }
 
-    fn published(&self) -> Value {
+    pub fn published(&self) -> Value {
         let x = URL_SAFE_NO_PAD.encode(self.pair.public_key());
         self.named(json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "x": x}))
     }
@@ -89,7 +89,7 @@ impl Key {
         object
     }
 
-    fn token(&self, claims: &Value) -> String {
+    pub fn token(&self, claims: &Value) -> String {
         let head = self.named(json!({"alg": "EdDSA"}));
         let signed = [&head, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
         let signed = signed.join(".");

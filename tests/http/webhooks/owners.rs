@@ -106,6 +106,20 @@ each_database! {
         }
     }
 
+    async fn one_endpoint_is_found_by_its_id(service: Service) {
+        let hook = Hook::saved(&service, two(json!({}))).await;
+        let deployment = hook.deploy().await;
+        let path = format!("/api/deployments/{deployment}/webhook");
+        assert_eq!(hook.get(&path).await.data(200).as_array().unwrap().len(), 2);
+        let found = hook.get(&format!("{path}?endpointId={}", hook.endpoint)).await;
+        let ids: Vec<&Value> = found.data(200).as_array().unwrap().iter().map(|endpoint| &endpoint["id"]).collect();
+        assert_eq!(ids, [&json!(hook.endpoint)]);
+        let unknown = hook.get(&format!("{path}?endpointId={}", "0".repeat(64))).await;
+        assert_eq!(unknown.data(200), &json!([]));
+        let long = hook.get(&format!("{path}?endpointId={}", "0".repeat(65))).await;
+        assert_eq!(long.wrong_fields(), ["endpointId"], "{long}");
+    }
+
     async fn viewers_see_no_secrets(service: Service) {
         let hook = Hook::saved(&service, two(json!({}))).await;
         let deployment = hook.deploy().await;

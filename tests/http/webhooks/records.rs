@@ -36,6 +36,61 @@ async fn a_log_keeps_its_newest_lines() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_has_no_longer_logs_by_having_more_patterns() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| config.webhook_log_user_lines_max = 5).await;
+        let hook = Hook::saved(&service, graph(json!({}), &[])).await;
+        let short = Hook::saved_by(&service, hook.user.clone(), graph(json!({}), &[])).await;
+        let eve = service.user("eve").await;
+        let other = Hook::saved_by(&service, eve, graph(json!({}), &[])).await;
+        for _ in 0..5 {
+            hook.signed("{}").send().await;
+            other.signed("{}").send().await;
+            service.app.clock.advance(Duration::from_secs(1));
+        }
+        short.signed("{}").send().await;
+        assert_eq!((hook.logs().await.len(), short.logs().await.len()), (5, 1));
+        service.app.webhooks.sweep_surplus().await.unwrap();
+        assert_eq!((hook.logs().await.len(), short.logs().await.len()), (4, 1));
+        assert_eq!(other.logs().await.len(), 5);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_has_no_more_captured_events_by_having_more_webhooks() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| config.tap_user_bytes_max = 50_000).await;
+        let hook = Hook::saved(&service, graph(json!({}), &[])).await;
+        let second = Hook::saved_by(&service, hook.user.clone(), graph(json!({}), &[])).await;
+        let eve = service.user("eve").await;
+        let other = Hook::saved_by(&service, eve, graph(json!({}), &[])).await;
+        let body = json!({"text": "x".repeat(15_000)}).to_string();
+        for hook in [&hook, &hook, &second, &second, &other] {
+            hook.signed(&body).send().await;
+            service.app.clock.advance(Duration::from_secs(1));
+        }
+        let captured = async |hook: &Hook<'_>| {
+            // Whoever reads the log has all lines written, and the events with them.
+            hook.logs().await;
+            let events = hook
+                .get(&format!("/api/patterns/{}/tap-events", hook.pattern))
+                .await;
+            assert_eq!(events.status, 200, "{events}");
+            events.text.matches("xxxxxxxx\"").count()
+        };
+        assert_eq!((captured(&hook).await, captured(&second).await), (2, 2));
+        let now = service.app.clock.now();
+        service.app.webhooks.sweep(now).await.unwrap();
+        assert_eq!(
+            (captured(&hook).await, captured(&second).await),
+            (1, 2),
+            "the newest stay"
+        );
+        assert_eq!(captured(&other).await, 1);
+    }
+}
+
 each_database! {
     async fn every_request_is_a_line(service: Service) {
         let hook = Hook::saved(&service, graph(json!({}), &[])).await;

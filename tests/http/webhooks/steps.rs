@@ -253,4 +253,42 @@ each_database! {
         let thanked = sent(&client, &page, "ok=on").await;
         assert_eq!((thanked.status, thanked.title()), (200, "Thank you"), "{thanked:?}");
     }
+
+    async fn of_what_is_large_a_further_page_shows_the_beginning_again(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let more = node("more", "WaitForCallback", json!({"form": {"title": "More", "fields": [
+            {"name": "guests", "type": "number", "required": true}, {"name": "note", "type": "textarea"},
+        ]}}));
+        let first = json!({"title": "A visit", "fields": [{"name": "who"}]});
+        let hook = Hook::saved(&service, form(first, &[more, returns("{{ $input.body.note.length }}")])).await;
+        let deployment = hook.deploy().await;
+        let client = Client::builder().no_proxy().build().unwrap();
+        let address = format!("http://{}/webhooks/{}", service.address, hook.webhook);
+        let second = sent(&client, &address, "who=Ann").await;
+        assert_eq!((second.status, second.title()), (200, "More"), "{second:?}");
+        let again = sent(&client, &second.url, &format!("guests=many&note={}", "\"".repeat(2 << 20))).await;
+        assert_eq!((again.status, again.title()), (422, "Error: More"));
+        assert_eq!(again.text.matches("&quot;").count(), 64 << 10);
+        assert_eq!(again.text.matches("only its beginning is here").count(), 2);
+
+        let path = &second.url[second.url.find("/callbacks/").unwrap()..];
+        let run = newest(&hook, &deployment).await;
+        let by_member = format!("/api/deployments/{deployment}/runs/{run}/callback");
+        let note = "\"".repeat(1 << 20);
+        for (body, told) in [
+            (json!({"guests": "many", "note": note}), "`guests`: Enter a number."),
+            (json!({"guests": 3, "note": vec![1; 20_000]}), "more than 20000 values"),
+        ] {
+            let program = service.post(path).json(&body).send().await;
+            let member = service.post(&by_member).bearer(&hook.user.token).json(&json!({"place": "more", "body": body})).send().await;
+            for refused in [program, member] {
+                assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+                assert!(refused.text.contains(told) && refused.text.len() < 1_000, "{refused}");
+            }
+        }
+        let answer = json!({"place": "more", "body": {"guests": 3, "note": note}});
+        let taken = service.post(&by_member).bearer(&hook.user.token).json(&answer).send().await;
+        assert_eq!(taken.status, 200, "{taken}");
+        assert_eq!(service.ended(&hook.user, &deployment, &run).await["output"], json!(1 << 20));
+    }
 }

@@ -127,11 +127,15 @@ each_database! {
         let variables = json!({"REGION": "eu", "RETRIES": 3, "DEBUG": false, "NOTHING": null});
         assert_eq!(send(&service, &ann, "PUT", &path, variables.clone()).await.data(200), &variables);
         assert_eq!(get(&service, &ann, &path).await.data(200), &variables);
+        let many = (0..11_000).map(|number| (format!("V{number}"), json!(1)));
+        let many: serde_json::Value = many.collect::<serde_json::Map<_, _>>().into();
         let fewer = json!({"REGION": "us"});
         assert_eq!(send(&service, &ann, "PUT", &path, fewer.clone()).await.data(200), &fewer);
         for (body, field) in [
             (json!({"a": {}}), "a"),
             (json!({"a": []}), "a"),
+            (json!({"b": 1, "a": vec![1; 50_000]}), "a"),
+            (many.clone(), ""),
             (json!({"a b": 1}), "a b"),
             (json!({"": 1}), ""),
             (json!({"a": "\u{0}"}), "a"),

@@ -1,13 +1,17 @@
 //! Servers that heddle asks outside of runs and that mean harm: mailboxes, and providers of OAuth 2.0. What they say is spoilt by
 //! the generator, and understood or refused.
 
+use super::head;
+use super::runtimes;
 use super::server::Server;
-use super::{head, tried};
-use crate::services::{Given, open_runtime};
+use crate::services::{Given, open_runtime, runtime_with_crashing_connectors, runtime_with_lying_connectors};
 use crate::spoiler::{Spoiler, cases};
+use crate::tried::tried;
 use heddle_catalogue::ClientAuth;
 use heddle_runtime::consent::{ConsentClient, ConsentError, ConsentHttp};
-use heddle_runtime::{Afterwards, EffectCode, EffectError, EgressPolicy, MailboxAccess, Numbering, Runtime};
+use heddle_runtime::{
+    Afterwards, EffectCode, EffectError, EgressPolicy, MailboxAccess, Numbering, Runtime, SqliteFiles,
+};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -90,10 +94,13 @@ fn access(protocol: &str, fields: Value) -> MailboxAccess {
     }
 }
 
+fn fields(port: u16) -> Value {
+    json!({"host": "127.0.0.1", "port": port, "tls": "none", "user": "a", "password": "pw"})
+}
+
 /// Reads what is in a mailbox, and deletes it.
 async fn read(runtime: &Runtime, protocol: &str, port: u16) -> Result<(), EffectError> {
-    let fields = json!({"host": "127.0.0.1", "port": port, "tls": "none", "user": "a", "password": "pw"});
-    let mut mailbox = runtime.open_mailbox(access(protocol, fields)).await?;
+    let mut mailbox = runtime.open_mailbox(access(protocol, fields(port))).await?;
     let mut numbers = match mailbox.numbering() {
         Numbering::Growing { .. } => mailbox.search(1, None).await?,
         Numbering::Ids => mailbox
@@ -120,32 +127,82 @@ async fn read(runtime: &Runtime, protocol: &str, port: u16) -> Result<(), Effect
 async fn generated_answers_of_mailboxes_end_well() {
     let protocols: [Protocol; 2] = [("imap", "* OK ready\r\n", imap), ("pop3", "+OK ready\r\n", pop)];
     for (protocol, greeting, answer) in protocols {
-        let runtime = open_runtime();
-        let honest = Server::start(move |stream| talk(stream, greeting, answer, |said| said));
-        read(&runtime, protocol, honest.port).await.unwrap();
-        tried(protocol, cases(60), move |seed| {
-            let runtime = runtime.clone();
-            async move {
-                let spoiler = Spoiler::new(seed, 7);
-                let of_server = spoiler.clone();
-                let server = Server::start(move |stream| {
-                    let mut spoiler = of_server.clone();
-                    talk(stream, greeting, answer, |said| spoiler.spoil(said));
-                });
-                if let Err(error) = read(&runtime, protocol, server.port).await {
-                    let known = [
-                        EffectCode::MailFailed,
-                        EffectCode::Timeout,
-                        EffectCode::OutputLimit,
-                    ];
-                    assert!(known.contains(&error.code), "{protocol}, seed {seed}: {error}");
-                    let chars = error.message.chars().count();
-                    assert!(chars <= TOLD_CHARS_MAX, "{protocol}, seed {seed}: {chars}");
+        for (mode, runtime) in runtimes() {
+            let honest = Server::start(move |stream| talk(stream, greeting, answer, |said| said));
+            read(&runtime, protocol, honest.port).await.unwrap();
+            tried(protocol, cases(60), move |seed| {
+                let runtime = runtime.clone();
+                async move {
+                    let spoiler = Spoiler::new(seed, 7);
+                    let of_server = spoiler.clone();
+                    let server = Server::start(move |stream| {
+                        let mut spoiler = of_server.clone();
+                        talk(stream, greeting, answer, |said| spoiler.spoil(said));
+                    });
+                    if let Err(error) = read(&runtime, protocol, server.port).await {
+                        let known = [
+                            EffectCode::MailFailed,
+                            EffectCode::Timeout,
+                            EffectCode::OutputLimit,
+                        ];
+                        let case = format!("{protocol} {mode}, seed {seed}");
+                        assert!(known.contains(&error.code), "{case}: {error}");
+                        let chars = error.message.chars().count();
+                        assert!(chars <= TOLD_CHARS_MAX, "{case}: {chars}");
+                        let crashed = error.message.contains("sent an unreadable answer");
+                        assert!(!crashed, "{case}: {error}");
+                    }
+                    spoiler.has_spoilt()
                 }
-                spoiler.has_spoilt()
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_in_a_mailbox_is_told_and_ends_nothing_else() {
+    let crashing = runtime_with_crashing_connectors(SqliteFiles::None);
+    let protocols: [Protocol; 2] = [("imap", "* OK ready\r\n", imap), ("pop3", "+OK ready\r\n", pop)];
+    for (protocol, greeting, answer) in protocols {
+        let server = Server::start(move |stream| talk(stream, greeting, answer, |said| said));
+        let failure = read(&crashing, protocol, server.port).await.unwrap_err();
+        let told = format!(
+            "The mail server 127.0.0.1:{} sent an unreadable answer: the process that read it crashed. Nothing else is \
+             affected.",
+            server.port
+        );
+        assert_eq!((failure.code, failure.message), (EffectCode::MailFailed, told));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connector_that_lies_is_asked_nothing_more() {
+    let server = Server::start(|stream| talk(stream, "* OK ready\r\n", imap, |said| said));
+    for lie in [
+        "",
+        "\"Gone\"",
+        r#"{"Found":[9,1]}"#,
+        r#"{"Found":[0]}"#,
+        r#"{"Listed":[{"number":1,"id":"first"}]}"#,
+        r#"{"Entered":{"numbering":"Ids","can_wait":true}}"#,
+    ] {
+        let runtime = runtime_with_lying_connectors(lie);
+        let opened = runtime.open_mailbox(access("imap", fields(server.port))).await;
+        let mut mailbox = opened.unwrap();
+        for _ in 0..2 {
+            let refused = mailbox.search(1, None).await.unwrap_err();
+            assert_eq!(refused.code, EffectCode::MailFailed, "{lie}: {refused}");
+            let told = refused.message.contains("sent an unreadable answer");
+            assert!(told, "{lie}: {refused}");
+        }
+        assert_eq!(
+            mailbox.numbering(),
+            Numbering::Growing {
+                validity: 7,
+                next: Some(2)
             }
-        })
-        .await;
+        );
     }
 }
 

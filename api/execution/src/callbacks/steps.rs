@@ -5,16 +5,19 @@ use super::{Callbacks, STEP, STEPS, TOKEN_BYTES, form, hmac, place_of, state};
 use crate::deployment::tenant_of;
 use heddle_model::clock::monotonic;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::RunId;
+use heddle_model::ids::{RunId, UserId};
 use heddle_model::slot::Slot;
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
-use heddle_store::deployments;
-use heddle_store::runs::{journal, responses, upkeep};
+use heddle_runtime::aside_if_large;
+use heddle_store::runs::journal::{self, StoredEntry};
+use heddle_store::runs::{responses, upkeep};
+use heddle_store::{StoreError, deployments};
 use hmac::Mac;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -53,6 +56,8 @@ pub struct OpenStep {
 #[derive(Clone, Debug)]
 pub struct RunAsking {
     pub tenant: Tenant,
+    /// Who owns what it executes.
+    pub owner: UserId,
     /// Which of the pattern's deployments it executes.
     pub slot: Slot,
     /// The trigger at which it began.
@@ -73,6 +78,7 @@ impl Callbacks {
         let deployment = deployment.ok_or(Code::NotFound)?;
         Ok(RunAsking {
             tenant: tenant_of(&deployment),
+            owner: deployment.owner_id,
             slot: deployment.slot(),
             trigger: row.node_id,
         })
@@ -120,34 +126,51 @@ impl Callbacks {
         }
         let signalled = journal::signalled(&mut reader.db(), run).await?;
         drop(reader);
-        let now_ms = self.clock.now().millis();
-        let mut open = Vec::new();
-        let mut goes_on = false;
-        for entry in &parked {
-            let state = state(entry);
-            let Some(place) = place_of(&entry.key) else {
-                continue;
-            };
-            let is_over = state["untilMs"].as_i64().is_some_and(|until| until <= now_ms);
-            if is_over || signalled.contains(place) {
-                goes_on = true;
-                continue;
-            }
-            let follows = state["form"]["follows"] != Value::Bool(false);
-            let Some(form) = form(&state).filter(|_| follows) else {
-                continue;
-            };
-            open.push(OpenStep {
-                title: form.title,
-                path: path(run, key, &format!("{STEP}{place}"), place),
-            });
-        }
-        Ok(match (open.is_empty(), goes_on) {
-            (false, _) => Step::Asks(open),
-            (true, true) => Step::Works,
-            (true, false) => Step::Waits,
-        })
+        let (now_ms, key) = (self.clock.now().millis(), SecretString::from(key));
+        // It may be parked at many places, in states that are large.
+        let bytes = parked.iter().map(StoredEntry::bytes).sum();
+        let read = aside_if_large(None, bytes, move || {
+            asks((run, key.expose_secret()), parked, &signalled, now_ms)
+        });
+        let step = read.await.ok_or(Code::Internal)?;
+        Ok(step?)
     }
+}
+
+/// What a run asks for that is parked at these places, of which some have been called.
+fn asks(
+    (run, key): (RunId, &str),
+    parked: Vec<StoredEntry>,
+    signalled: &HashSet<String>,
+    now_ms: i64,
+) -> Result<Step, StoreError> {
+    let mut open = Vec::new();
+    let mut goes_on = false;
+    for entry in parked {
+        let entry = entry.unpacked()?;
+        let state = state(&entry);
+        let Some(place) = place_of(&entry.key) else {
+            continue;
+        };
+        let is_over = state["untilMs"].as_i64().is_some_and(|until| until <= now_ms);
+        if is_over || signalled.contains(place) {
+            goes_on = true;
+            continue;
+        }
+        let follows = state["form"]["follows"] != Value::Bool(false);
+        let Some(form) = form(&state).filter(|_| follows) else {
+            continue;
+        };
+        open.push(OpenStep {
+            title: form.title,
+            path: path(run, key, &format!("{STEP}{place}"), place),
+        });
+    }
+    Ok(match (open.is_empty(), goes_on) {
+        (false, _) => Step::Asks(open),
+        (true, true) => Step::Works,
+        (true, false) => Step::Waits,
+    })
 }
 
 /// What follows `/callbacks/` in a URL, as the guest makes it.

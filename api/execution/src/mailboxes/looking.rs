@@ -299,6 +299,7 @@ impl Watch {
             triggered_by: TriggeredBy::Email,
             node_id: Some(self.node.clone()),
             event,
+            text: None,
             // As keys of polls begin: with these they are forgotten.
             idempotency: Some(IdempotencyKey::of_endpoint(
                 self.schedule,

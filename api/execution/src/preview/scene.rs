@@ -5,6 +5,7 @@ use crate::compile::Sources;
 use heddle_catalogue::{FOR_EACH, IF, NO_OP, Start, TRANSFORM};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::EnvironmentId;
+use heddle_model::objects;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -52,9 +53,9 @@ pub struct PreviewRequest {
 /// A graph as far as it is looked at. Drafts may be unfinished.
 #[derive(Deserialize)]
 struct Drawn {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects::list")]
     nodes: Vec<DrawnNode>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects::list")]
     edges: Vec<DrawnEdge>,
 }
 
@@ -63,7 +64,7 @@ struct DrawnNode {
     id: String,
     #[serde(rename = "type", default)]
     node_type: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects::optional")]
     data: Option<DrawnData>,
 }
 

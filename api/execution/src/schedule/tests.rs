@@ -186,6 +186,9 @@ fn mistakes_are_told() {
         "@daily",
         "0 0 0 0 0 * *",
         "* * * * 8",
+        // For the parser, days of the month that are Mondays as well.
+        "0 0 30 2 +1",
+        "0 0 +1 * *",
         // Lists without times.
         ", * * * *",
         "* * 1,,2 * *",

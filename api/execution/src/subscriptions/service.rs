@@ -12,6 +12,8 @@ use std::time::Duration;
 const TIME_MAX: Duration = Duration::from_secs(32);
 /// How long a request waits for a place among the runs of its workspace.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Of an answer that is read, which takes a hundred times as much where it is made for that.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// What takes the place of the secret in what people are told.
 const MASK: &str = "***";
 
@@ -137,6 +139,14 @@ impl Service<'_> {
         let text = match result["text"].take() {
             Value::String(text) => text,
             _ => String::new(),
+        };
+        let text = match text.len() > ANSWER_BYTES_MAX {
+            true if (200..300).contains(&status) => {
+                return Err(self.unreadable(&format!("has more than {} KiB", ANSWER_BYTES_MAX >> 10)));
+            }
+            // The status says enough.
+            true => String::new(),
+            false => text,
         };
         let answer = computing(Some(self.share.owner), move || {
             match serde_json::from_str(&text) {

@@ -3,6 +3,10 @@
 use super::field::{Field, Kind};
 use chrono::{NaiveDate, NaiveTime};
 use serde_json::{Map, Number, Value};
+use std::collections::HashSet;
+
+/// Bytes of a text that is compared with an expression: it takes time by the text's length and by the expression's.
+const MATCHED_BYTES_MAX: usize = 64 << 10;
 
 /// What a person is told who has sent something else.
 type Refusal = String;
@@ -168,11 +172,13 @@ fn length(field: &Field, text: &str) -> Result<(), Refusal> {
             counted(max, "character")
         ));
     }
-    if field
-        .pattern
-        .as_ref()
-        .is_some_and(|pattern| !pattern.matches(text))
-    {
+    let Some(pattern) = &field.pattern else {
+        return Ok(());
+    };
+    if text.len() > MATCHED_BYTES_MAX {
+        return Err("Enter a shorter text: this one is too long to be checked.".to_owned());
+    }
+    if !pattern.matches(text) {
         let usual = || "Enter this in the requested format.".to_owned();
         return Err(field.pattern_message.clone().unwrap_or_else(usual));
     }
@@ -189,22 +195,29 @@ fn counted(count: usize, of_what: &str) -> String {
 fn chosen(field: &Field, text: &str) -> Result<(), Refusal> {
     match field.choices.iter().any(|choice| choice.value == text) {
         true => Ok(()),
-        false => Err("Choose one of the listed answers.".to_owned()),
+        false => Err(unlisted()),
     }
 }
 
-/// Each of the choices once, in their order.
+fn unlisted() -> Refusal {
+    "Choose one of the listed answers.".to_owned()
+}
+
+/// Each of the choices once, in their order. Both may be many, the values those of a stranger: each is looked at once.
 fn several(field: &Field, given: &[&Value]) -> Result<Value, Refusal> {
+    let known: HashSet<&str> = field.choices.iter().map(|choice| choice.value.as_str()).collect();
+    let mut sent = HashSet::new();
     for value in given {
-        chosen(field, value.as_str().unwrap_or_default())?;
-    }
-    let is_chosen = |value: &str| given.iter().any(|given| given.as_str() == Some(value));
-    let mut chosen: Vec<Value> = Vec::new();
-    for choice in &field.choices {
-        if is_chosen(&choice.value) {
-            chosen.push(Value::String(choice.value.clone()));
+        if !known.contains(value.as_str().unwrap_or_default()) {
+            return Err(unlisted());
         }
+        sent.extend(value.as_str());
     }
+    let chosen = field
+        .choices
+        .iter()
+        .filter(|choice| sent.contains(choice.value.as_str()));
+    let chosen: Vec<Value> = chosen.map(|choice| Value::String(choice.value.clone())).collect();
     if chosen.is_empty() && field.is_required {
         return Err(missing(field));
     }

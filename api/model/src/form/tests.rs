@@ -308,3 +308,37 @@ fn a_program_sends_numbers_and_truth_values_and_no_files() {
         );
     }
 }
+
+#[test]
+fn what_is_large_is_compared_with_no_expression_and_each_choice_once() {
+    let long = "a".repeat((64 << 10) + 1);
+    assert_eq!(sent(json!({}), json!(long)), Ok(json!(long)));
+    let told = sent(json!({"pattern": "a+"}), json!(long)).unwrap_err();
+    assert_eq!(told, "Enter a shorter text: this one is too long to be checked.");
+    let field = json!({"type": "checkboxes", "options": ["red", "blue"]});
+    let many = vec![json!("blue"); 100_000];
+    assert_eq!(sent(field.clone(), json!(many)), Ok(json!(["blue"])));
+    assert!(sent(field, json!(["blue", 1])).is_err());
+}
+
+#[test]
+fn many_answers_and_many_choices_are_each_looked_at_once() {
+    // One by the other would be billions.
+    let options: Vec<String> = (0..5_000).map(|number| format!("option {number:04}")).collect();
+    let field = json!({"type": "checkboxes", "options": options});
+    let answers = |last: &str| {
+        let mut answers = vec![json!("option 4999"); 500_000];
+        answers.push(json!(last));
+        Value::Array(answers)
+    };
+    let chosen = json!(["option 0001", "option 4999"]);
+    assert_eq!(sent(field.clone(), answers("option 0001")), Ok(chosen));
+    let refused = Err("Choose one of the listed answers.".to_owned());
+    assert_eq!(sent(field, answers("none")), refused);
+}
+
+#[test]
+fn an_answer_that_is_no_text_chooses_nothing() {
+    let field = json!({"type": "checkboxes", "options": ["", "a"]});
+    assert_eq!(sent(field, json!([7, "a"])), Ok(json!(["a"])));
+}

@@ -1,10 +1,10 @@
 //! The things in an answer, each told from others by its id. Answers come from anyone: no part of them is built that is not
 //! needed, and nothing here recurses over them without a bound.
 
-use serde::Deserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserializer, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use std::fmt;
 /// Things of one answer.
 const THINGS_MAX: usize = 2_000;
 const CURSOR_BYTES_MAX: usize = 2_000;
-/// Bytes of the names of a table's columns, which each row has.
+/// Bytes of the names of a table's columns as JSON, which each row has.
 const NAMES_BYTES_MAX: usize = 16 << 10;
 /// What says in a row of a table which it is.
 const ROW_NUMBER: &str = "row_number";
@@ -123,7 +123,8 @@ fn rows<'a>(
         return Ok(Vec::new());
     };
     let names: Vec<String> = cells(0, head)?.into_iter().map(name_of).collect();
-    if names.iter().map(String::len).sum::<usize>() > NAMES_BYTES_MAX {
+    let names: Vec<Option<String>> = names.into_iter().map(written_name).collect();
+    if names.iter().flatten().map(String::len).sum::<usize>() > NAMES_BYTES_MAX {
         return Err(AnswerProblem(format!(
             "has names of columns with more than {} KiB together",
             NAMES_BYTES_MAX >> 10
@@ -167,23 +168,31 @@ fn cells(number: usize, row: &RawValue) -> Result<Vec<&RawValue>, AnswerProblem>
 
 /// What a column is called; empty if its first cell is no text or number.
 fn name_of(cell: &RawValue) -> String {
-    match serde_json::from_str(cell.get()) {
-        Ok(Value::String(name)) => name,
-        Ok(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
+    text_or_number(cell).unwrap_or_default()
+}
+
+/// A text, or a number as one. Nothing is built of what is neither.
+fn text_or_number(value: &RawValue) -> Option<String> {
+    match value.get().starts_with('"') {
+        true => serde_json::from_str(value.get()).ok(),
+        false => number(value).map(|number| number.to_string()),
     }
 }
 
+/// The name of a column as rows have it; none of one that they don't have.
+fn written_name(name: String) -> Option<String> {
+    let is_one = !name.is_empty() && name != ROW_NUMBER;
+    is_one.then(|| Value::from(name).to_string())
+}
+
 /// Cells by the names of their columns, as text: nothing is built of what a cell has.
-fn named(names: &[String], cells: &[&RawValue], number: usize) -> Option<Box<RawValue>> {
+fn named(names: &[Option<String>], cells: &[&RawValue], number: usize) -> Option<Box<RawValue>> {
     let mut text = format!("{{\"{ROW_NUMBER}\":{number}");
     for (place, name) in names.iter().enumerate() {
-        if name.is_empty() || name == ROW_NUMBER {
-            continue;
-        }
+        let Some(name) = name else { continue };
         let cell = cells.get(place).map_or("\"\"", |cell| cell.get());
         text.push(',');
-        text.push_str(&Value::from(name.as_str()).to_string());
+        text.push_str(name);
         text.push(':');
         text.push_str(cell);
     }
@@ -192,49 +201,127 @@ fn named(names: &[String], cells: &[&RawValue], number: usize) -> Option<Box<Raw
 }
 
 fn cursor_at(whole: &RawValue, path: &str) -> Option<String> {
-    let value: Value = serde_json::from_str(at(whole, path)?.get()).ok()?;
-    let text = match value {
-        Value::String(text) => text,
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
+    let text = text_or_number(at(whole, path)?)?;
     (!text.is_empty() && text.len() <= CURSOR_BYTES_MAX).then_some(text)
 }
 
-/// A value's hash that is the same in whichever order objects have their fields. The parser has a limit for depth.
+/// A value's hash that is the same in whichever order objects have their fields. The parser has a limit for depth. No value is built
+/// for it, which would take a hundred times the memory of an answer that is made for that.
 fn canonical(json: &RawValue) -> Option<String> {
-    let value: Value = serde_json::from_str(json.get()).ok()?;
     let mut hash = Sha256::new();
-    match &value {
+    match number(json) {
         // Ids may have more digits than are kept of such a number.
-        Value::Number(number) if number.is_f64() => hash.update(json.get()),
-        value => feed(value, &mut hash),
+        Some(number) if number.is_f64() => hash.update(json.get()),
+        _ => {
+            let mut text = Vec::new();
+            let mut read = serde_json::Deserializer::from_str(json.get());
+            Canonical(&mut text).deserialize(&mut read).ok()?;
+            hash.update(text);
+        }
     }
     Some(hex::encode(hash.finalize()))
 }
 
-fn feed(value: &Value, hash: &mut Sha256) {
-    match value {
-        Value::Array(elements) => {
-            hash.update(b"[");
-            for element in elements {
-                feed(element, hash);
-                hash.update(b",");
-            }
-            hash.update(b"]");
+fn number(json: &RawValue) -> Option<Number> {
+    let begins = json.get().as_bytes().first()?;
+    let is_one = *begins == b'-' || begins.is_ascii_digit();
+    is_one.then(|| serde_json::from_str(json.get()).ok()).flatten()
+}
+
+/// Writes a value behind a text, with the fields of objects in the order of their names.
+struct Canonical<'t>(&'t mut Vec<u8>);
+
+impl Canonical<'_> {
+    fn scalar(self, scalar: impl Serialize) {
+        // Neither what is written nor where can fail.
+        let _ = serde_json::to_writer(self.0, &scalar);
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Canonical<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, read: D) -> Result<(), D::Error> {
+        read.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Canonical<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.scalar(());
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.scalar(value);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.scalar(value);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.scalar(value);
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.scalar(value);
+        Ok(())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<(), E> {
+        self.scalar(value);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        self.0.push(b'[');
+        while elements.next_element_seed(Canonical(&mut *self.0))?.is_some() {
+            self.0.push(b',');
         }
-        Value::Object(fields) => {
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_by_key(|(name, _)| name.as_str());
-            hash.update(b"{");
-            for (name, field) in sorted {
-                hash.update(Value::from(name.as_str()).to_string());
-                feed(field, hash);
-                hash.update(b",");
-            }
-            hash.update(b"}");
+        self.0.push(b']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        self.0.push(b'{');
+        let begin = self.0.len();
+        // Of each field, where its name ends among the names, and where it does in the text.
+        let (mut names, mut ends) = (String::new(), Vec::new());
+        while let Some(name) = fields.next_key::<Cow<'_, str>>()? {
+            names.push_str(&name);
+            Canonical(&mut *self.0).scalar(&*name);
+            fields.next_value_seed(Canonical(&mut *self.0))?;
+            self.0.push(b',');
+            ends.push((names.len(), self.0.len()));
         }
-        scalar => hash.update(scalar.to_string()),
+        let text = self.0.split_off(begin);
+        let (mut name_begin, mut field_begin) = (0, begin);
+        let mut sorted = Vec::with_capacity(ends.len());
+        for (name_end, field_end) in ends {
+            let name = names.get(name_begin..name_end).unwrap_or_default();
+            let field = field_begin - begin..field_end - begin;
+            sorted.push((name, text.get(field).unwrap_or_default()));
+            (name_begin, field_begin) = (name_end, field_end);
+        }
+        // Of several fields of one name, the last one counts: it comes first, and the others are left out.
+        sorted.reverse();
+        sorted.sort_by_key(|(name, _)| *name);
+        sorted.dedup_by_key(|(name, _)| *name);
+        for (_, field) in sorted {
+            self.0.extend_from_slice(field);
+        }
+        self.0.push(b'}');
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use argon2::Argon2;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use heddle_compiler::text::values_at_most;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::WorkspaceId;
@@ -25,6 +26,8 @@ const VERSION: u32 = 1;
 pub const PART_BYTES_MAX: usize = 96 << 20;
 /// The same once it is unpacked.
 const ROWS_BYTES_MAX: u64 = 192 << 20;
+/// Values of its rows, each of which takes more memory than bytes; heddle writes some thousand rows into one part.
+const VALUES_MAX: usize = 1_000_000;
 /// Characters of a passphrase at least: it is all that protects what is in the archive.
 const PASSPHRASE_CHARS_MIN: usize = 16;
 const PASSPHRASE_BYTES_MAX: usize = 1_024;
@@ -305,6 +308,10 @@ pub(super) fn read(
     if text.len() as u64 > ROWS_BYTES_MAX {
         return Err(wrong("is too large".to_owned()));
     }
+    // Up to a row that is none, at which the reading ends.
+    if values_at_most(&text) > VALUES_MAX {
+        return Err(wrong(format!("has more than {VALUES_MAX} values")));
+    }
     let mut rows = Vec::new();
     for line in text.lines() {
         if rows.len() as u64 >= head.rows {
@@ -403,5 +410,20 @@ mod tests {
         let (head, bytes) = apart(&part).unwrap();
         let refused = read((&key, "x"), &head, bytes).unwrap_err();
         assert!(refused.message().contains("too large"), "{refused}");
+    }
+
+    #[test]
+    fn what_would_take_more_memory_than_bytes_is_refused() {
+        let key = ArchiveKey::new(&[7; 32]);
+        let list = format!(r#"{{"a":[{}1]}}"#, "1,".repeat(VALUES_MAX));
+        for rows in [vec![list], vec!["{}".to_owned(); VALUES_MAX]] {
+            let part = written((&key, "x"), 1, "runs", &rows).unwrap();
+            let (head, bytes) = apart(&part).unwrap();
+            let refused = read((&key, "x"), &head, bytes).unwrap_err();
+            assert!(
+                refused.message().contains("more than 1000000 values"),
+                "{refused}"
+            );
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::path::Path;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::EnvironmentId;
+use heddle_model::objects;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -56,7 +57,7 @@ pub struct Case {
     #[schema(required = false)]
     pub allow_effects: bool,
     /// What the run must give.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects::one")]
     #[schema(required = false)]
     pub expect: Expectation,
     /// Paths at which anything goes, such as `output.items[*].id`; at most 100.
@@ -84,7 +85,11 @@ pub struct Expectation {
     #[schema(value_type = HashMap<String, Value>, required = false, example = json!({}))]
     pub nodes: Map<String, Value>,
     /// The error with which the run must fail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "objects::optional"
+    )]
     #[schema(required = false)]
     pub error: Option<ExpectedError>,
 }
@@ -134,6 +139,7 @@ pub struct CaseChanges {
     /// Whether nodes that are not pinned may reach outside.
     pub allow_effects: Option<bool>,
     /// What the run must give, in place of all that was expected.
+    #[serde(default, deserialize_with = "objects::optional")]
     pub expect: Option<Expectation>,
     /// Paths at which anything goes, in place of all of them.
     #[schema(example = json!(["output.id"]))]

@@ -11,6 +11,8 @@ pub const DIFFERENCES_MAX: usize = 50;
 const VALUE_BYTES_MAX: usize = 1 << 10;
 /// Bytes that are told of a longer one.
 const EXCERPT_BYTES: usize = 256;
+/// Bytes that are told of a path.
+const PATH_BYTES_MAX: usize = 1 << 10;
 
 /// A place at which a value is not the expected one.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -56,7 +58,7 @@ impl Differences {
     /// and `1` is `1.0`.
     pub fn between(expected: &Value, actual: &Value, at: &Path, ignored: &[Path]) -> Differences {
         let mut found = Differences::default();
-        found.walk(expected, actual, at, ignored);
+        found.walk(expected, actual, &mut at.clone(), ignored);
         found
     }
 
@@ -65,25 +67,27 @@ impl Differences {
         self.told.is_empty() && self.omitted == 0
     }
 
-    fn walk(&mut self, expected: &Value, actual: &Value, at: &Path, ignored: &[Path]) {
+    /// `at` is one path for all values, which goes down and up with them: a copy for each would copy the names above as often as
+    /// there are values below, and both may be megabytes.
+    fn walk(&mut self, expected: &Value, actual: &Value, at: &mut Path, ignored: &[Path]) {
         if ignored.iter().any(|path| path.covers(at)) {
             return;
         }
         match (expected, actual) {
             (Value::Object(wanted), Value::Object(found)) => {
                 for (name, value) in wanted {
-                    let below = at.below(Step::Field(name.clone()));
-                    self.pair(Some(value), found.get(name), &below, ignored);
+                    let step = Step::Field(name.clone());
+                    self.pair((Some(value), found.get(name)), step, at, ignored);
                 }
                 for (name, value) in found.iter().filter(|(name, _)| !wanted.contains_key(*name)) {
-                    let below = at.below(Step::Field(name.clone()));
-                    self.pair(None, Some(value), &below, ignored);
+                    let step = Step::Field(name.clone());
+                    self.pair((None, Some(value)), step, at, ignored);
                 }
             }
             (Value::Array(wanted), Value::Array(found)) => {
                 for index in 0..wanted.len().max(found.len()) {
-                    let below = at.below(Step::Index(index));
-                    self.pair(wanted.get(index), found.get(index), &below, ignored);
+                    let both = (wanted.get(index), found.get(index));
+                    self.pair(both, Step::Index(index), at, ignored);
                 }
             }
             _ if is_same(expected, actual) => {}
@@ -91,16 +95,30 @@ impl Differences {
         }
     }
 
-    fn pair(&mut self, expected: Option<&Value>, actual: Option<&Value>, at: &Path, ignored: &[Path]) {
+    /// What is expected one step down, and what is there.
+    fn pair(
+        &mut self,
+        (expected, actual): (Option<&Value>, Option<&Value>),
+        step: Step,
+        at: &mut Path,
+        ignored: &[Path],
+    ) {
+        at.push(step);
         let kind = match (expected, actual) {
-            (Some(expected), Some(actual)) => return self.walk(expected, actual, at, ignored),
-            (Some(_), None) => DifferenceKind::Missing,
-            (None, Some(_)) => DifferenceKind::Unexpected,
-            (None, None) => return,
+            (Some(expected), Some(actual)) => {
+                self.walk(expected, actual, at, ignored);
+                None
+            }
+            (Some(_), None) => Some(DifferenceKind::Missing),
+            (None, Some(_)) => Some(DifferenceKind::Unexpected),
+            (None, None) => None,
         };
-        if !ignored.iter().any(|path| path.covers(at)) {
+        if let Some(kind) = kind
+            && !ignored.iter().any(|path| path.covers(at))
+        {
             self.add(kind, at, expected, actual);
         }
+        at.pop();
     }
 
     fn add(&mut self, kind: DifferenceKind, at: &Path, expected: Option<&Value>, actual: Option<&Value>) {
@@ -109,7 +127,7 @@ impl Differences {
             return;
         }
         self.told.push(Difference {
-            path: at.to_string(),
+            path: cut(at.to_string()),
             kind,
             expected: expected.map(shown),
             actual: actual.map(shown),
@@ -123,6 +141,15 @@ fn is_same(one: &Value, other: &Value) -> bool {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
         _ => one == other,
     }
+}
+
+/// The beginning of a long path. No such path can be ignored either.
+fn cut(mut path: String) -> String {
+    if path.len() > PATH_BYTES_MAX {
+        path.truncate(path.floor_char_boundary(PATH_BYTES_MAX));
+        path.push('…');
+    }
+    path
 }
 
 /// The value, or an excerpt of its JSON.
@@ -247,5 +274,19 @@ mod tests {
             (&json!(true), &json!(100_002))
         );
         assert!(expected.to_string().len() < 1_000);
+    }
+
+    #[test]
+    fn long_names_cost_no_more_the_more_values_are_below() {
+        // A copy of the name for each value would be a terabyte.
+        let name = "ä".repeat(1 << 20);
+        let one = json!({ (name.as_str()): vec![1; 500_000] });
+        assert!(between(&one, &one, &[]).is_empty());
+        let mut other = one.clone();
+        other[name.as_str()][499_999] = json!(2);
+        let found = between(&one, &other, &[]);
+        assert_eq!((found.told.len(), found.omitted), (1, 0));
+        let path = found.told[0].path.as_str();
+        assert!(path.starts_with("output.ää") && path.ends_with('…') && path.len() < 1_100);
     }
 }

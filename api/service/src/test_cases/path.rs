@@ -23,11 +23,14 @@ pub struct Path(Vec<Step>);
 pub struct NotAPath(String);
 
 impl Path {
-    /// The path below this one.
-    pub fn below(&self, step: Step) -> Path {
-        let mut steps = self.0.clone();
-        steps.push(step);
-        Path(steps)
+    /// Goes one step down.
+    pub fn push(&mut self, step: Step) {
+        self.0.push(step);
+    }
+
+    /// Goes back up by one step.
+    pub fn pop(&mut self) {
+        self.0.pop();
     }
 
     /// Whether this is the other path, or one above it; [`Step::Any`] stands for any step.
@@ -175,7 +178,10 @@ mod tests {
         assert!(path("output").covers(&path("output")));
         assert!(!path("output.items[0]").covers(&path("output.items")));
         assert!(!path("output.a").covers(&path("output.b")));
-        let below = Path::default().below(Step::Field("output".to_owned()));
+        let mut below = Path::default();
+        below.push(Step::Field("output".to_owned()));
         assert_eq!(below.root(), Some("output"));
+        below.pop();
+        assert_eq!(below, Path::default());
     }
 }

@@ -8,6 +8,7 @@ use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
 use heddle_store::{Load, Sql, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -27,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Entry {
     /// Its line of the log.
     pub log: LogRow,
-    pub tap: Option<(EndpointId, String)>,
+    pub tap: Option<(EndpointId, Arc<str>)>,
 }
 
 enum Message {
@@ -114,7 +115,7 @@ struct Taps {
 }
 
 impl Taps {
-    fn add(&mut self, endpoint_id: EndpointId, received_at: Timestamp, event: String) {
+    fn add(&mut self, endpoint_id: EndpointId, received_at: Timestamp, event: Arc<str>) {
         *self.count.entry(endpoint_id).or_default() += 1;
         self.rows.push(TapRow {
             endpoint_id,

@@ -11,6 +11,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// Webhooks of one owner that are dealt with at a time while others' come too.
 const PER_OWNER_MAX: usize = 8;
+/// Large things that were sent to one owner that are looked at at a time: the owner's share of memory is not for strangers alone.
+const LARGE_MAX: usize = 2;
 /// For how long somebody else is expected to go on.
 const EXPECTED: Duration = Duration::from_secs(1);
 /// For a turn: longer than that, senders don't wait for an answer, and what stands here is kept in memory.
@@ -22,6 +24,7 @@ const RETRY_AFTER_S: u64 = 5;
 #[derive(Debug)]
 pub struct Turns {
     of_owners: PerUser,
+    large: PerUser,
     seen: Mutex<Seen>,
 }
 
@@ -49,6 +52,7 @@ impl Default for Turns {
     fn default() -> Self {
         Turns {
             of_owners: PerUser::new(PER_OWNER_MAX),
+            large: PerUser::new(LARGE_MAX),
             seen: Mutex::default(),
         }
     }
@@ -77,11 +81,25 @@ impl Turns {
         match Box::pin(tokio::time::timeout(WAIT_MAX, turns.acquire_owned())).await {
             // Never closed.
             Ok(turn) => Ok(turn.ok()),
-            Err(_) => Err(Code::Unavailable
-                .with("Too many webhooks of this one's owner are waiting: try again shortly.")
-                .retry_after_s(RETRY_AFTER_S)),
+            Err(_) => Err(too_many()),
         }
     }
+
+    /// Waits for a place for something large that was sent to an owner; it lasts until what is given is dropped.
+    pub async fn take_large(&self, owner: UserId) -> Result<Option<OwnedSemaphorePermit>, ServiceError> {
+        let places = self.large.of(owner);
+        match tokio::time::timeout(WAIT_MAX, places.acquire_owned()).await {
+            // Never closed.
+            Ok(place) => Ok(place.ok()),
+            Err(_) => Err(too_many()),
+        }
+    }
+}
+
+fn too_many() -> ServiceError {
+    Code::Unavailable
+        .with("Too many webhooks of this one's owner are waiting: try again shortly.")
+        .retry_after_s(RETRY_AFTER_S)
 }
 
 #[cfg(test)]
@@ -110,5 +128,16 @@ mod tests {
         assert!(take(ann, 5).unwrap().is_some());
         // Bob has not come for a second.
         assert!(take(ann, 1_100).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn of_what_is_large_an_owner_has_a_few_whoever_else_comes() {
+        let (turns, ann, bob) = (Turns::default(), UserId::new(), UserId::new());
+        let take = |owner| turns.take_large(owner).now_or_never().map(Result::unwrap);
+        let mut held: Vec<_> = (0..LARGE_MAX).map(|_| take(ann).unwrap().unwrap()).collect();
+        assert!(take(ann).is_none());
+        assert!(take(bob).unwrap().is_some());
+        held.pop();
+        assert!(take(ann).unwrap().is_some());
     }
 }

@@ -8,20 +8,22 @@ use crate::http::extract::media_type;
 use crate::http::forms::fields::Filled;
 use crate::http::forms::page;
 use crate::http::server::Flow;
-use crate::http::webhooks::content::{self, content_type, unreadable};
+use crate::http::webhooks::content::{Sent, content_type, unreadable};
 use crate::http::webhooks::encoding;
-use crate::http::webhooks::{FROM_CALLBACK, read, shown_step};
+use crate::http::webhooks::{FROM_CALLBACK, computed, read, shown_step};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
-use heddle_execution::{CallbackKind, OwnedRight};
+use heddle_execution::blocking::computing;
+use heddle_execution::{CallbackKind, OwnedRight, RunAsking};
 use heddle_model::file::Holder;
 use heddle_model::form::{FieldError, Form};
 use heddle_model::ids::RunId;
 use heddle_model::tenant::Tenant;
 use heddle_model::webhook::BodyKind;
 use heddle_model::{Code, ServiceError};
+use heddle_runtime::is_small;
 use heddle_service::webhooks::body::uploads::{self, Place, UploadError};
 use heddle_service::webhooks::event;
 use serde_json::value::to_raw_value;
@@ -39,15 +41,23 @@ pub(super) async fn show(
     }
     match app.executions.look_at_callback(run, place).await {
         Ok(asked) => Ok(match asked.form {
-            Some(form) => {
-                let filled = Filled::by_link(&form, query.unwrap_or_default());
-                page::form(&form, true, ("", &filled), &[])
-            }
+            Some(form) => shown(app, run, form, query.unwrap_or_default()).await?,
             None => page::moment(&here(query)),
         }),
         Err(error) if leads_on(kind, &error) => Ok(shown_step(app, run).await),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The page with the form: made elsewhere if it is large, as one with many choices is.
+async fn shown(app: &App, run: RunId, form: Form, query: &str) -> Result<Response, ApiError> {
+    let (bytes, filled) = (page::bytes(&form), Filled::by_link(&form, query));
+    let page = move || page::form(&form, true, ("", &filled), &[]);
+    if is_small(bytes) {
+        return Ok(page());
+    }
+    let owner = app.executions.run_asking(run).await?.owner;
+    Ok(computing(Some(owner), page).await?)
 }
 
 /// Leads to the same address again, with what it fills in.
@@ -90,39 +100,26 @@ pub(super) async fn submit(
                 .into()),
         };
     };
-    let tenant = app.executions.run_asking(run).await?.tenant;
+    let RunAsking { tenant, owner, .. } = app.executions.run_asking(run).await?;
     let (parts, body) = request.into_parts();
-    let (given, kind_of_body) = received(app, tenant, &form, (&parts, body)).await?;
-    if matches!(kind_of_body, BodyKind::Json)
-        && let Some(told) = form.unknown(&given)
-    {
-        return Err(Code::Validation.with(told).into());
-    }
-    let checked = match kind_of_body {
-        BodyKind::Json => form.check_json(&given),
-        _ => form.check(&given),
-    };
-    let files = match kind_of_body {
-        BodyKind::Multipart => files_of(&form, &given)?,
-        _ => String::new(),
-    };
+    let sent = received(app, tenant, &form, (&parts, body)).await?;
+    let bytes = sent.bytes().saturating_add(page::bytes(&form));
+    let work = move || look_at(&form, &parts, sent, by_page);
+    let Checked { files, outcome } = computed(app, Some(owner), bytes, work).await??;
     let stored = app.executions.files();
-    let values = match checked {
-        Ok(values) => values,
-        Err(mistakes) => {
+    let event = match outcome {
+        Outcome::Taken(event) => event,
+        Outcome::Refused(refused) => {
             stored.discard(tenant, &files, Holder::Run(run)).await?;
-            return refused(&form, &given, &mistakes, by_page);
+            return refused;
         }
     };
     // The run may have the files that came: what refers to others stands in no field for files.
     let right = (Holder::Run(run), OwnedRight::Tenant);
     stored.hold(tenant, &files, right).await?;
-    let written = to_raw_value(&values).map_err(ApiError::internal)?;
-    let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &written);
-    let event = event.map_err(ApiError::internal)?;
-    let called = app.executions.call_back(run, place, event.get().to_owned());
-    let told = called.await;
-    if told.as_ref().is_err_and(is_late) {
+    let told = app.executions.call_back(run, place, event).await;
+    let is_refused = |error: &ServiceError| is_late(error) || error.code() == Code::PayloadTooLarge;
+    if told.as_ref().is_err_and(is_refused) {
         stored.discard(tenant, &files, Holder::Run(run)).await?;
     }
     let told = match told {
@@ -134,6 +131,51 @@ pub(super) async fn submit(
         return Ok(page::lead(&format!("{FROM_CALLBACK}{path}")));
     }
     Ok(response(told, by_page))
+}
+
+/// What was sent, once it was looked at.
+struct Checked {
+    /// The files that came, as JSON.
+    files: String,
+    outcome: Outcome,
+}
+
+/// What came of it.
+enum Outcome {
+    /// The event.
+    Taken(String),
+    /// What is wrong.
+    Refused(Result<Response, ApiError>),
+}
+
+fn look_at(form: &Form, parts: &Parts, sent: Sent, by_page: bool) -> Result<Checked, ApiError> {
+    let kind = sent.kind();
+    let given = sent.fields(content_type(&parts.headers))?.unwrap_or_default();
+    if kind == BodyKind::Json
+        && let Some(told) = form.unknown(&given)
+    {
+        return Err(Code::Validation.with(told).into());
+    }
+    let files = match kind {
+        BodyKind::Multipart => files_of(form, &given)?,
+        _ => String::new(),
+    };
+    let checked = match kind {
+        BodyKind::Json => form.check_json(&given),
+        _ => form.check(&given),
+    };
+    let outcome = match checked {
+        Ok(values) => {
+            drop(given);
+            let written = to_raw_value(&values).map_err(ApiError::internal)?;
+            drop(values);
+            let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &written);
+            let event: Box<str> = event.map_err(ApiError::internal)?.into();
+            Outcome::Taken(event.into())
+        }
+        Err(mistakes) => Outcome::Refused(refused(form, &given, &mistakes, by_page)),
+    };
+    Ok(Checked { files, outcome })
 }
 
 /// Says what is wrong with what was sent: people see the page again.
@@ -149,13 +191,13 @@ fn refused(
     }
 }
 
-/// The fields as they were sent, with references to files that were stored while they arrived, and how they were sent.
+/// What was sent, with references to files that were stored while they arrived.
 async fn received(
     app: &App,
     tenant: Tenant,
     form: &Form,
     (parts, body): (&Parts, Body),
-) -> Result<(Map<String, Value>, BodyKind), ApiError> {
+) -> Result<Sent, ApiError> {
     let bytes_max = app.config.webhook_body_bytes_max;
     let kind = match media_type(&parts.headers).to_ascii_lowercase().as_str() {
         "multipart/form-data" => BodyKind::Multipart,
@@ -163,7 +205,7 @@ async fn received(
         "application/json" => BodyKind::Json,
         _ => return Err(Code::UnsupportedMediaType.into()),
     };
-    let read = match kind {
+    Ok(match kind {
         BodyKind::Multipart => {
             if let Some(flow) = parts.extensions.get::<Flow>() {
                 flow.flows();
@@ -179,20 +221,18 @@ async fn received(
             };
             let content = encoding::flowing(&parts.headers, body.into_data_stream(), place.bytes_max)?;
             let read = uploads::read(kind, content_type(&parts.headers), content, &place).await;
-            read.map_err(|error| match error {
+            Sent::Stored(read.map_err(|error| match error {
                 UploadError::Problem(problem) => unreadable(problem),
                 UploadError::TooLarge => Code::PayloadTooLarge.into(),
                 UploadError::Broken(error) => encoding::broken(&*error),
                 UploadError::Refused(error) => error.into(),
-            })?
+            })?)
         }
         kind => {
             let whole = read(body, bytes_max).await?;
-            let whole = encoding::unpacked(&parts.headers, whole, bytes_max).await?;
-            content::value(kind, &parts.headers, &whole).await?.into_owned()
+            Sent::Whole(kind, encoding::unpacked(&parts.headers, whole, bytes_max).await?)
         }
-    };
-    Ok((serde_json::from_str(read.get()).unwrap_or_default(), kind))
+    })
 }
 
 /// The files that came, as JSON: only those are objects in fields for files.

@@ -1,13 +1,14 @@
 //! What requests and answers about connections have in common.
 
 use crate::http::error::ApiError;
+use crate::http::extract::{Scalars, Unfit};
 use crate::http::secret_fields::secret_value;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::ConnectionId;
 use heddle_model::secret_name;
 use heddle_store::connections::ConnectionRow;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -67,16 +68,58 @@ pub struct CreatedConnection {
     pub seed_result: SeedResult,
 }
 
+/// The fields of a connection as they are sent.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub struct SentFields(Scalars<FIELDS_MAX>);
+
+impl SentFields {
+    /// Their values as they are stored.
+    pub fn values(self) -> Result<BTreeMap<String, String>, ApiError> {
+        let values = self.fit()?.into_iter().map(|(field, value)| {
+            let stored = credential(&field, value);
+            stored.map(|stored| (field, stored))
+        });
+        values.collect()
+    }
+
+    /// Values to set, and names to remove, whose value is null.
+    pub fn changes(self) -> Result<BTreeMap<String, Option<String>>, ApiError> {
+        let changes = self.fit()?.into_iter().map(|(field, value)| {
+            if value.is_null() {
+                return Ok((field, None));
+            }
+            let stored = credential(&field, value);
+            stored.map(|stored| (field, Some(stored)))
+        });
+        changes.collect()
+    }
+
+    fn fit(self) -> Result<Map<String, Value>, ApiError> {
+        self.0.fit().map_err(|unfit| match unfit {
+            Unfit::TooMany => ApiError::field("credentials", "must have at most 50 fields"),
+            Unfit::Composite(field) => no_credential(&field),
+        })
+    }
+}
+
 /// The value of a field as it is stored.
-pub fn credential(field: &str, value: Value) -> Result<String, ApiError> {
-    let path = format!("credentials.{field}");
+fn credential(field: &str, value: Value) -> Result<String, ApiError> {
     let value = match value {
         Value::String(text) => text,
         Value::Number(_) | Value::Bool(_) => value.to_string(),
-        _ => return Err(ApiError::field(path, "must be a string, a number or a boolean")),
+        _ => return Err(no_credential(field)),
     };
-    secret_value(&path, &value)?;
+    secret_value(&path_of(field), &value)?;
     Ok(value)
+}
+
+fn path_of(field: &str) -> String {
+    format!("credentials.{field}")
+}
+
+fn no_credential(field: &str) -> ApiError {
+    ApiError::field(path_of(field), "must be a string, a number or a boolean")
 }
 
 /// The secrets that a connection's fields make, by name.

@@ -1,6 +1,6 @@
 //! `PATCH /api/connections/:id`: label, hosts and single fields; what is not sent stays.
 
-use super::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
+use super::bodies::{Connection, FIELDS_MAX, SentFields, derived_seeds};
 use super::consent::NEEDS_HOSTS;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -12,16 +12,16 @@ use heddle_model::Code;
 use heddle_model::audit::{Action, Object};
 use heddle_model::ids::ConnectionId;
 use heddle_model::quota::Quota;
-use heddle_store::Db;
 use heddle_store::audit;
 use heddle_store::connection_tokens;
 use heddle_store::connections::{self, ConnectionRow, Hosts};
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret};
 use heddle_store::workspaces::{self, EnvironmentRow};
+use heddle_store::{Db, StoreError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -38,7 +38,7 @@ struct ConnectionChanges {
     display_name: Option<String>,
     /// Fields to set, each a string, a number or a boolean, and to remove, with null. Fields that are not named stay.
     #[schema(value_type = Option<HashMap<String, Value>>, example = json!({"apiKey": "sk-…"}))]
-    credentials: Option<HashMap<String, Value>>,
+    credentials: Option<SentFields>,
     /// Hosts that nodes may send it to; an empty list: any.
     #[schema(example = json!(["api.openai.com"]), max_items = 50)]
     hosts: Option<Vec<String>>,
@@ -58,31 +58,13 @@ impl ConnectionChanges {
                 Some(name) => Some(text("displayName", name, 200)?),
                 None => None,
             },
-            fields: changed_fields(self.credentials.unwrap_or_default())?,
+            fields: self.credentials.unwrap_or_default().changes()?,
             hosts: match self.hosts {
                 Some(hosts) => Some(checked_hosts(Some(hosts))?),
                 None => None,
             },
         })
     }
-}
-
-/// Values to set, and names to remove.
-pub(super) fn changed_fields(
-    sent: HashMap<String, Value>,
-) -> Result<BTreeMap<String, Option<String>>, ApiError> {
-    if sent.len() > FIELDS_MAX {
-        return Err(ApiError::field("credentials", "must have at most 50 fields"));
-    }
-    let mut fields = BTreeMap::new();
-    for (field, value) in sent {
-        let value = match value {
-            Value::Null => None,
-            value => Some(credential(&field, value)?),
-        };
-        fields.insert(field, value);
-    }
-    Ok(fields)
 }
 
 /// Sets and removes fields.
@@ -191,6 +173,7 @@ async fn reseed(
         (field.clone(), value)
     });
     let seeds = derived_seeds(&row.provider, &fields.collect())?;
+    let (mut set, mut bytes) = (0_usize, 0_usize);
     for environment in environments {
         let own: BTreeSet<String> = secrets::seeded_by(db, environment, row.id)
             .await?
@@ -206,6 +189,12 @@ async fn reseed(
         for (name, value) in &seeds {
             if taken.contains(name) && !own.contains(name) {
                 continue;
+            }
+            // Before others wait for so many to be written.
+            set = set.saturating_add(1);
+            bytes = bytes.saturating_add(value.len());
+            for (quota, so_far) in [(Quota::Secrets, set), (Quota::SecretBytes, bytes)] {
+                app.quotas.allows(quota, so_far).map_err(StoreError::Quota)?;
             }
             let secret = NewSecret {
                 name,

@@ -1,6 +1,6 @@
 //! `/api/connections/oauth` and `/api/connections/:id/oauth`: connections that somebody consents to at a provider.
 
-use super::bodies::{Connection, CreatedConnection, FIELDS_MAX, SeedResult, credential, derived_seeds};
+use super::bodies::{Connection, CreatedConnection, SeedResult, SentFields, derived_seeds};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, text};
@@ -19,7 +19,6 @@ use heddle_store::connections::{self, ConnectionRow, Hosts};
 use heddle_store::quota::{self, Payer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -48,7 +47,7 @@ struct OauthConnectionRequest {
     /// `authorizeUrl` and `tokenUrl`.
     #[serde(default)]
     #[schema(value_type = HashMap<String, Value>, example = json!({"clientId": "…", "clientSecret": "…", "scope": "read"}))]
-    credentials: HashMap<String, Value>,
+    credentials: SentFields,
     /// Default: the provider.
     #[schema(max_length = 200)]
     display_name: Option<String>,
@@ -76,14 +75,7 @@ async fn create_oauth_connection(
 ) -> Result<(StatusCode, axum::Json<CreatedConnection>), ApiError> {
     let editor = caller.scope.editor()?;
     let provider = text("provider", &request.provider, 100)?;
-    if request.credentials.len() > FIELDS_MAX {
-        return Err(ApiError::field("credentials", "must have at most 50 fields"));
-    }
-    let mut fields = BTreeMap::new();
-    for (field, value) in request.credentials {
-        let value = credential(&field, value)?;
-        fields.insert(field, value);
-    }
+    let fields = request.credentials.values()?;
     derived_seeds(&provider, &fields)?;
     let fields: Map<String, Value> = fields
         .into_iter()

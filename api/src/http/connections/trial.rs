@@ -1,6 +1,7 @@
 //! `POST /api/connections/test` and `/api/connections/:id/test`: whether a connection works, before patterns need it.
 
-use super::change::{apply, changed_fields};
+use super::bodies::SentFields;
+use super::change::apply;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, OptionalJson, Path, text};
@@ -15,8 +16,7 @@ use heddle_runtime::ConnectionError;
 use heddle_service::audit;
 use heddle_store::connections::{self, Hosts, Opened};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use std::collections::HashMap;
+use serde_json::Map;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -65,7 +65,7 @@ struct NewConnectionTest {
     provider: String,
     /// As they would be stored.
     #[schema(value_type = HashMap<String, Value>, example = json!({"apiKey": "sk-…", "baseUrl": "https://api.example.com"}))]
-    credentials: HashMap<String, Value>,
+    credentials: SentFields,
     /// Hosts that it may be sent to. Default: any.
     #[schema(example = json!(["api.example.com"]), max_items = 50)]
     hosts: Option<Vec<String>>,
@@ -82,7 +82,7 @@ struct NewConnectionTest {
 struct StoredConnectionTest {
     /// Fields to try in place of the stored ones; with null, without them.
     #[schema(value_type = Option<HashMap<String, Value>>, example = json!({}))]
-    credentials: Option<HashMap<String, Value>>,
+    credentials: Option<SentFields>,
     /// Hosts that it may be sent to. Default: as they are stored.
     #[schema(example = json!(["api.example.com"]), max_items = 50)]
     hosts: Option<Vec<String>>,
@@ -146,7 +146,7 @@ async fn test_new_connection(
     let editor = caller.scope.editor()?;
     let provider = text("provider", &request.provider, 100)?;
     let mut fields = Map::new();
-    apply(&mut fields, changed_fields(request.credentials)?)?;
+    apply(&mut fields, request.credentials.changes()?)?;
     let test = ConnectionTest {
         id: heddle_model::entropy::new_uuid().to_string(),
         name: provider.clone(),
@@ -208,7 +208,7 @@ async fn test_connection(
     }
     apply(
         &mut opened.fields,
-        changed_fields(request.credentials.unwrap_or_default())?,
+        request.credentials.unwrap_or_default().changes()?,
     )?;
     let hosts = match request.hosts {
         Some(hosts) => checked_hosts(Some(hosts))?,

@@ -1,17 +1,107 @@
 //! The fields of a form as HTML, with what is typed in them. Every text is escaped.
 
 use crate::http::pages::escaped;
-use heddle_model::form::{Choice, Field, Form, Kind};
+use heddle_model::form::{Choice, Field, FieldError, Form, Kind};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::fmt::Write;
+use std::slice;
 
 /// Characters that a link can write into a field.
 const LINKED_CHARS_MAX: usize = 2_000;
 /// Fields that a link can fill in.
 const LINKED_MAX: usize = 1_000;
+/// Bytes of what was sent that are shown again in one field, and in all fields of a page. The page would be several times as large
+/// as what was sent: a quotation mark takes six bytes in it.
+const AGAIN_BYTES_MAX: usize = 64 << 10;
+const AGAIN_BYTES_IN_ALL: usize = 256 << 10;
+/// What people read at a field that was sent with more.
+const CUT: &str =
+    "This is too long to be shown again: only its beginning is here, so add the rest before you send it.";
 
 /// What each field has, in their order.
-pub struct Filled(Vec<Vec<String>>);
+pub struct Filled(Vec<Typed>);
+
+/// What is in a field.
+#[derive(Default)]
+struct Typed {
+    values: Vec<String>,
+    /// Whether it is the beginning only.
+    is_cut: bool,
+}
+
+impl From<Vec<String>> for Typed {
+    fn from(values: Vec<String>) -> Self {
+        Typed {
+            values,
+            is_cut: false,
+        }
+    }
+}
+
+impl Typed {
+    /// Of what was sent, what the field's input shows: the choices that it has, or one text, of which there are so many bytes at most.
+    fn again(field: &Field, sent: &[Value], bytes_max: usize) -> Self {
+        let mut texts = sent.iter().filter_map(Value::as_str);
+        match field.kind {
+            Kind::File => Typed::default(),
+            // Whether it is ticked is all that it shows.
+            Kind::Checkbox => texts
+                .next()
+                .map(|_| String::new())
+                .into_iter()
+                .collect::<Vec<_>>()
+                .into(),
+            _ if has_choices(field) => {
+                let sent: HashSet<&str> = texts.collect();
+                let values = field.choices.iter().map(|choice| &choice.value);
+                let chosen = values.filter(|value| sent.contains(value.as_str()));
+                chosen.cloned().collect::<Vec<_>>().into()
+            }
+            _ => {
+                let Some(text) = texts.next() else {
+                    return Typed::default();
+                };
+                let shown = text
+                    .get(..text.floor_char_boundary(bytes_max))
+                    .unwrap_or_default();
+                Typed {
+                    values: vec![shown.to_owned()],
+                    is_cut: shown.len() < text.len(),
+                }
+            }
+        }
+    }
+}
+
+const fn has_choices(field: &Field) -> bool {
+    matches!(field.kind, Kind::Select | Kind::Radio | Kind::Checkboxes)
+}
+
+/// What was sent for a field.
+fn sent_for<'g>(field: &Field, given: &'g Map<String, Value>) -> &'g [Value] {
+    match given.get(&field.name) {
+        Some(Value::Array(several)) => several,
+        Some(one) => slice::from_ref(one),
+        None => &[],
+    }
+}
+
+/// How many bytes of each text are shown again, so that there is room for all of them: short ones are shown whole, and of the others
+/// equally much.
+fn bytes_of_each(mut lengths: Vec<usize>) -> usize {
+    lengths.sort_unstable();
+    let (mut room, mut left) = (AGAIN_BYTES_IN_ALL, lengths.len());
+    for length in lengths {
+        let share = room / left;
+        if length > share {
+            return share.min(AGAIN_BYTES_MAX);
+        }
+        room -= length;
+        left -= 1;
+    }
+    AGAIN_BYTES_MAX
+}
 
 impl Filled {
     /// When the page opens: what its address says, or else the defaults. Nobody can choose a file for somebody else.
@@ -25,29 +115,43 @@ impl Filled {
                 .map(|(_, value)| value.chars().take(LINKED_CHARS_MAX).collect())
                 .collect();
             match linked.is_empty() {
-                true => field.default.clone(),
-                false => linked,
+                true => Typed::from(field.default.clone()),
+                false => Typed::from(linked),
             }
         };
         Filled(form.fields.iter().map(of).collect())
     }
 
-    /// What was sent.
+    /// What was sent, or its beginning.
     pub fn sent(form: &Form, given: &Map<String, Value>) -> Filled {
-        let of = |field: &Field| match given.get(&field.name) {
-            Some(Value::String(text)) => vec![text.clone()],
-            Some(Value::Array(several)) => several
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
-            _ => Vec::new(),
-        };
+        let texts = form.fields.iter().filter(|field| !has_choices(field));
+        let first = texts.filter_map(|field| sent_for(field, given).iter().find_map(Value::as_str));
+        let bytes_max = bytes_of_each(first.map(str::len).collect());
+        let of = |field: &Field| Typed::again(field, sent_for(field, given), bytes_max);
         Filled(form.fields.iter().map(of).collect())
     }
 
+    /// What people are told of the fields: their mistakes, and of which only the beginning is shown.
+    pub fn told(&self, mistakes: &[FieldError]) -> Vec<FieldError> {
+        let mut told = mistakes.to_vec();
+        for (place, _) in self.0.iter().enumerate().filter(|(_, typed)| typed.is_cut) {
+            match told.iter_mut().find(|mistake| mistake.field == place) {
+                Some(mistake) => mistake.message = format!("{} {CUT}", mistake.message),
+                None => told.push(FieldError {
+                    field: place,
+                    message: CUT.to_owned(),
+                }),
+            }
+        }
+        told.sort_by_key(|mistake| mistake.field);
+        told
+    }
+
     fn of(&self, place: usize) -> &[String] {
-        self.0.get(place).map(Vec::as_slice).unwrap_or_default()
+        self.0
+            .get(place)
+            .map(|typed| typed.values.as_slice())
+            .unwrap_or_default()
     }
 }
 
@@ -297,7 +401,7 @@ impl Shown<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filled, field};
+    use super::{AGAIN_BYTES_IN_ALL, AGAIN_BYTES_MAX, Filled, bytes_of_each, field};
     use heddle_model::form::Form;
     use serde_json::{Value, json};
 
@@ -370,6 +474,49 @@ mod tests {
                 assert_eq!(skeleton(attacked), skeleton(harmless), "{attacked}");
             }
             assert_eq!(attacked.len(), harmless.len());
+        }
+    }
+
+    #[test]
+    fn short_texts_are_shown_whole_beside_long_ones() {
+        assert_eq!(bytes_of_each(Vec::new()), AGAIN_BYTES_MAX);
+        assert_eq!(bytes_of_each(vec![7, 8 << 20]), AGAIN_BYTES_MAX);
+        let mut lengths = vec![100; 50];
+        lengths.extend([1 << 20; 50]);
+        let each = bytes_of_each(lengths);
+        assert!(each > 100 && each * 50 + 5_000 <= AGAIN_BYTES_IN_ALL, "{each}");
+    }
+
+    #[test]
+    fn of_what_was_sent_the_beginning_is_shown_and_people_are_told() {
+        let fields = json!([
+            {"name": "long", "type": "textarea"}, {"name": "short"}, {"name": "day", "type": "select", "options": ["Mon", "Fri"]},
+        ]);
+        let form = Form::of(json!({ "fields": fields }).as_object().unwrap());
+        let days = vec![json!("Mon"); 100_000];
+        // A character of two bytes lies across the limit.
+        let given =
+            json!({"long": format!("x{}", "é".repeat(AGAIN_BYTES_MAX)), "short": "whole", "day": days});
+        let filled = Filled::sent(&form, given.as_object().unwrap());
+        assert_eq!(
+            filled.of(0),
+            [format!("x{}", "é".repeat(AGAIN_BYTES_MAX / 2 - 1))]
+        );
+        assert_eq!(
+            (filled.of(1), filled.of(2)),
+            (&["whole".to_owned()][..], &["Mon".to_owned()][..])
+        );
+        let mistakes = [heddle_model::form::FieldError {
+            field: 0,
+            message: "Enter less.".to_owned(),
+        }];
+        for (mistakes, begins) in [
+            (&mistakes[..0], "This is too long"),
+            (&mistakes[..], "Enter less. This is too long"),
+        ] {
+            let told = filled.told(mistakes);
+            assert_eq!((told.len(), told[0].field), (1, 0));
+            assert!(told[0].message.starts_with(begins), "{told:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_execution::{Ended, OpenStep};
 use heddle_model::Code;
-use heddle_model::form::{FieldError, Form};
+use heddle_model::form::{Choice, Field, FieldError, Form};
 use heddle_model::status::RunStatus;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -60,6 +60,25 @@ fn all(text: &str) -> String {
     escaped(text, usize::MAX)
 }
 
+/// Characters of a page's title where several are listed: what somebody has typed may be in each of them.
+const LISTED_CHARS_MAX: usize = 200;
+/// Bytes that a field and a choice take on a page besides their texts.
+const FIELD_BYTES: usize = 300;
+const CHOICE_BYTES: usize = 150;
+
+/// How many bytes a form has on its page, roughly, without what is typed in it.
+pub fn bytes(form: &Form) -> usize {
+    let of_field = |field: &Field| {
+        let of_choice =
+            |choice: &Choice| CHOICE_BYTES + field.name.len() + choice.value.len() + choice.label.len();
+        let texts = [&field.name, &field.label, &field.help, &field.placeholder];
+        let texts = texts.into_iter().chain(&field.default).map(String::len);
+        FIELD_BYTES + texts.sum::<usize>() + field.choices.iter().map(of_choice).sum::<usize>()
+    };
+    let fields = form.fields.iter().map(of_field);
+    form.title.len() + form.description.len() + fields.sum::<usize>()
+}
+
 /// The form with what is typed in it, and what is wrong with that: 422 if something is.
 pub fn form(
     form: &Form,
@@ -67,6 +86,8 @@ pub fn form(
     (token, filled): (&str, &Filled),
     mistakes: &[FieldError],
 ) -> Response {
+    let mistakes = filled.told(mistakes);
+    let mistakes = mistakes.as_slice();
     let mut body = format!("<h1>{}</h1>", all(&form.title));
     // Writing to a String can't fail.
     if !form.description.is_empty() {
@@ -198,8 +219,9 @@ pub fn choice(open: &[OpenStep], to: impl Fn(&OpenStep) -> String) -> Response {
             "" => "Next page",
             title => title,
         };
+        let title = escaped(title, LISTED_CHARS_MAX);
         // Writing to a String can't fail.
-        let _ = write!(text, "<li><a href=\"{}\">{}</a></li>", all(&to(step)), all(title));
+        let _ = write!(text, "<li><a href=\"{}\">{title}</a></li>", all(&to(step)));
     }
     text.push_str("</ul>");
     said(Response::new(Body::empty()), "What comes next", &text)

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::WorkspaceId;
+use heddle_model::objects;
 use heddle_service::archives::{self, Export, Manifest, Progress, Wanted};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -45,6 +46,7 @@ struct ExportRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ImportTenantRequest {
     /// The archive's first line.
+    #[serde(deserialize_with = "objects::one")]
     manifest: Manifest,
     /// What it was locked with.
     #[schema(example = "correct horse battery staple", min_length = 16, max_length = 1_024)]

@@ -14,6 +14,7 @@ use axum::response::Response;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
+use heddle_model::objects::Object;
 use heddle_service::patterns::{self, Graph, NAME_CHARS_MAX, NewPattern};
 use heddle_service::test_cases::{self, Case};
 use heddle_store::test_cases::NewTest;
@@ -301,7 +302,7 @@ async fn tests(app: &App, editor: &Editor, given: Box<RawValue>) -> Result<Vec<N
         let unread = test_cases::unread(&given)?;
         let cases = unread.into_iter().enumerate().map(|(index, case)| {
             let path = format!("tests[{index}]");
-            let mut case: Case = element(&path, case)?;
+            let Object(mut case): Object<Case> = element(&path, case)?;
             case.name = text(&format!("{path}.name"), &case.name, NAME_CHARS_MAX)?;
             Ok(case)
         });

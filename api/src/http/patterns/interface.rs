@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use heddle_model::error::Detail;
 use heddle_model::ids::PatternId;
+use heddle_model::objects;
 use heddle_service::patterns;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -55,9 +56,11 @@ struct Field {
 }))]
 struct CallInterface {
     /// Names are unique.
+    #[serde(deserialize_with = "objects::list")]
     #[schema(max_items = 100)]
     inputs: Vec<Field>,
     /// Names are unique.
+    #[serde(deserialize_with = "objects::list")]
     #[schema(max_items = 100)]
     outputs: Vec<Field>,
 }

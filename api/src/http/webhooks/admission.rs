@@ -18,6 +18,7 @@ use heddle_model::ids::{PatternId, UserId};
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::{Accepted, BodyKind, Webhook};
 use heddle_model::{Code, ServiceError};
+use heddle_runtime::apart;
 use heddle_service::webhooks::Endpoint;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns;
@@ -47,6 +48,11 @@ impl Admitted {
     /// What the node says: the deployed one, or else that of the newest version.
     pub fn webhook(&self) -> &Webhook {
         self.deployed().unwrap_or(&self.endpoint.webhook)
+    }
+
+    /// Who owns what is deployed: what has to be computed for senders takes its turns with what is for them.
+    pub fn deployed_by(&self) -> Option<UserId> {
+        Some(self.deployment.as_ref()?.owner)
     }
 
     /// Who owns what is deployed, or else the pattern.
@@ -163,8 +169,7 @@ pub async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Opt
     if admitted.endpoint.is_present || admitted.deployed().is_some() {
         return Ok((pattern, Some(admitted)));
     }
-    // Boxed: the future of each request would have to carry it.
-    let waits = Box::pin(waits_for_return(app, &admitted.endpoint)).await?;
+    let waits = apart(|| waits_for_return(app, &admitted.endpoint)).await?;
     Ok((pattern, waits.then_some(admitted)))
 }
 

@@ -14,13 +14,14 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_execution::Ended;
+use heddle_execution::blocking::computing;
 use heddle_files::Reader;
 use heddle_model::Code;
 use heddle_model::file::{Holder, clean_type};
-use heddle_model::ids::{FileId, RunId};
+use heddle_model::ids::{FileId, RunId, UserId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
-use heddle_runtime::answer_headers;
+use heddle_runtime::{answer_headers, is_small};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -39,25 +40,25 @@ struct Responded {
     body_type: String,
 }
 
+/// Whose run answers: it, the tenant whose files it may give, and the tenant's owner, for whom is read what it gives.
+pub(super) type Answering = (RunId, Tenant, UserId);
+
 /// The answer to a sender that has waited for its run. Without `with_details` it is not told what the error says, which may be
 /// the address of a service and what that has answered.
-pub(super) async fn to_sender(
-    app: &App,
-    (run, tenant): (RunId, Tenant),
-    ended: &Ended,
-    with_details: bool,
-) -> Response {
+pub(super) async fn to_sender(app: &App, by: Answering, ended: &Ended, with_details: bool) -> Response {
     if let Some(responded) = &ended.response {
-        return respond_to(app, (run, tenant), responded).await;
+        return respond_to(app, by, responded).await;
     }
+    let (run, ..) = by;
     let mut response = without_response(run, ended, with_details);
     name_run(response.headers_mut(), run);
     response
 }
 
 /// What RespondToWebhook gave.
-pub(super) async fn respond_to(app: &App, (run, tenant): (RunId, Tenant), responded: &RawValue) -> Response {
-    let mut response = responded_with(app, (run, tenant), responded)
+pub(super) async fn respond_to(app: &App, by: Answering, responded: &RawValue) -> Response {
+    let (run, ..) = by;
+    let mut response = responded_with(app, by, responded)
         .await
         .unwrap_or_else(|problem| failed(run, "RESPONSE", &problem));
     name_run(response.headers_mut(), run);
@@ -159,34 +160,68 @@ pub(super) fn too_late(run: RunId) -> ApiError {
         .into()
 }
 
-/// What RespondToWebhook gave, as HTTP.
-async fn responded_with(app: &App, by: (RunId, Tenant), responded: &RawValue) -> Result<Response, String> {
+/// What is sent as a body.
+enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
+    /// The file that this names.
+    File(Box<RawValue>),
+    Json(Box<RawValue>),
+}
+
+/// Reads what RespondToWebhook gave: status, headers and body.
+fn read(text: &str) -> Result<(u16, BTreeMap<String, String>, Content), String> {
     let unreadable = |error: serde_json::Error| format!("RespondToWebhook's response can't be sent: {error}");
-    let responded: Responded = serde_json::from_str(responded.get()).map_err(unreadable)?;
-    let status = StatusCode::from_u16(responded.status)
+    let responded: Responded = serde_json::from_str(text).map_err(unreadable)?;
+    let body = responded.body;
+    let content = match responded.body_type.as_str() {
+        "text" => Content::Text(serde_json::from_str(body.get()).map_err(unreadable)?),
+        "base64" => {
+            let text: String = serde_json::from_str(body.get()).map_err(unreadable)?;
+            let bytes = STANDARD.decode(text);
+            let bytes =
+                bytes.map_err(|error| format!("RespondToWebhook's body is not valid base64: {error}"))?;
+            Content::Bytes(bytes)
+        }
+        "file" => Content::File(body),
+        _ => Content::Json(body),
+    };
+    Ok((responded.status, responded.headers, content))
+}
+
+/// What RespondToWebhook gave, as HTTP.
+async fn responded_with(
+    app: &App,
+    (run, tenant, owner): Answering,
+    responded: &RawValue,
+) -> Result<Response, String> {
+    let (status, given, content) = match is_small(responded.get().len()) {
+        true => read(responded.get())?,
+        false => {
+            let text = responded.get().to_owned();
+            // Boxed: the future of each request would have to carry it.
+            let read = Box::pin(computing(Some(owner), move || read(&text))).await;
+            read.unwrap_or_else(|error| Err(error.message().to_owned()))?
+        }
+    };
+    let status = StatusCode::from_u16(status)
         .ok()
         .filter(|status| (200..=599).contains(&status.as_u16()))
-        .ok_or_else(|| format!("RespondToWebhook's status {} can't be sent", responded.status))?;
+        .ok_or_else(|| format!("RespondToWebhook's status {status} can't be sent"))?;
     let mut of_file = None;
-    let (content_type, body) = match responded.body_type.as_str() {
-        "text" => {
-            let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
-            ("text/plain; charset=utf-8", Body::from(text))
-        }
-        "base64" => {
-            let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
-            let bytes = STANDARD
-                .decode(text)
-                .map_err(|error| format!("RespondToWebhook's body is not valid base64: {error}"))?;
-            ("application/octet-stream", Body::from(bytes))
-        }
-        "file" => {
+    let (content_type, body) = match content {
+        Content::Text(text) => ("text/plain; charset=utf-8", Body::from(text)),
+        Content::Bytes(bytes) => ("application/octet-stream", Body::from(bytes)),
+        Content::File(named) => {
             // Boxed: the future of each request would have to carry it.
-            let (body, media_type, size) = Box::pin(file(app, by, &responded.body)).await?;
+            let (body, media_type, size) = Box::pin(file(app, (run, tenant), &named)).await?;
             of_file = Some((media_type, size));
             ("application/octet-stream", body)
         }
-        _ => ("application/json", Body::from(responded.body.get().to_owned())),
+        Content::Json(json) => (
+            "application/json",
+            Body::from(String::from(Box::<str>::from(json))),
+        ),
     };
     let has_body = !matches!(
         status,
@@ -204,7 +239,7 @@ async fn responded_with(app: &App, by: (RunId, Tenant), responded: &RawValue) ->
             }
         }
     }
-    add_headers(headers, responded.headers);
+    add_headers(headers, given);
     contain(headers);
     Ok(response)
 }

@@ -7,9 +7,10 @@ pub(super) mod turn;
 
 use super::admission::{Admitted, limit};
 use super::arrival::Arrival;
-use super::content;
+use super::content::{Sent, content_type};
 use super::forms::{is_open, is_token, new_token};
 use super::ingest;
+use super::whole::computed;
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
@@ -17,6 +18,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
+use heddle_execution::blocking::computing_if_large;
 use heddle_model::Code;
 use heddle_model::chat::{self, Chat, Message};
 use heddle_model::status::WebhookStatus;
@@ -24,6 +26,7 @@ use heddle_service::webhooks::event::Added;
 use page::{Shown, Transcript};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use turn::{Kind, Turn, is_by_page, takes_events};
 
 /// What the webhook log says of a form that is not the chat's own.
@@ -67,32 +70,29 @@ pub(super) async fn submit(
         }
     };
     let of_node = admitted.webhook().chat.clone().unwrap_or_default();
-    let message = match Message::of(&given) {
+    let message = match given.message {
         Ok(message) => message,
         Err((field, problem)) => {
             let error = ApiError::field(field, problem.clone());
             if !by_page {
                 return ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
             }
-            let (session, token) = (chat::session(&given).unwrap_or_else(new_token), new_token());
-            let shown = Shown::new(&session, &token).with_mistake(&problem);
-            let mut response = page::chat(&of_node, &shown, &Transcript::of(&given));
-            *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            let session = given.session.unwrap_or_else(new_token);
+            let (bytes, before) = (given.before.bytes(), given.before);
+            let again = move || again(&of_node, &session, &problem, &before);
+            let made = computing_if_large(admitted.deployed_by(), bytes, again).await;
+            let response = made.unwrap_or_else(|error| page::refusal(error.into()));
             let told = (response, error.message().to_owned());
             return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await;
         }
     };
     let key = match by_page {
-        true => given
-            .get(page::TOKEN)
-            .and_then(Value::as_str)
-            .filter(|token| is_token(token))
-            .map(|token| format!("chat:{token}")),
+        true => given.token.map(|token| format!("chat:{token}")),
         false => ingest::idempotency_key(&admitted.webhook().authentication, &parts.headers, &[]),
     };
     let session = message.session.unwrap_or_else(new_token);
     let kind = match by_page {
-        true => Kind::Page(Transcript::of(&given)),
+        true => Kind::Page(given.before),
         false if takes_events(&parts.headers) => Kind::Stream,
         false => Kind::Whole,
     };
@@ -100,12 +100,12 @@ pub(super) async fn submit(
     let event = written
         .map_err(ApiError::internal)
         .and_then(|body| ingest::event_with(&admitted, &parts, &body, Added::default()));
-    arrival.turn = Some(Turn {
+    arrival.turn = Some(Arc::new(Turn {
         chat: of_node,
         session,
         message: message.text,
         kind,
-    });
+    }));
     match event {
         Ok(event) => {
             ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, None), None).await
@@ -114,19 +114,61 @@ pub(super) async fn submit(
     }
 }
 
-/// What was sent, by names.
+/// The page again, with what is wrong with a message.
+fn again(chat: &Chat, session: &str, problem: &str, before: &Transcript) -> Response {
+    let token = new_token();
+    let shown = Shown::new(session, &token).with_mistake(problem);
+    let mut response = page::chat(chat, &shown, before);
+    *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    response
+}
+
+/// What was sent, as far as a chat has a use for it.
+struct Given {
+    /// The message, or of which field what is wrong.
+    message: Result<Message, (&'static str, String)>,
+    session: Option<String>,
+    /// The page's.
+    token: Option<String>,
+    /// What a page says was said before.
+    before: Transcript,
+}
+
+impl Given {
+    fn of(given: &Map<String, Value>, by_page: bool) -> Self {
+        let token = given.get(page::TOKEN).and_then(Value::as_str);
+        Given {
+            message: Message::of(given),
+            session: chat::session(given),
+            token: token.filter(|token| is_token(token)).map(str::to_owned),
+            before: match by_page {
+                true => Transcript::of(given),
+                false => Transcript::default(),
+            },
+        }
+    }
+}
+
+/// Reads what was sent: where no other request waits for it if it is large.
 async fn received(
     app: &App,
     arrival: &mut Arrival,
     admitted: &Admitted,
     (parts, body): (&Parts, Body),
-) -> Result<Map<String, Value>, ApiError> {
+) -> Result<Given, ApiError> {
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
     let content = admitted.read(app, body).await?;
     arrival.note_bytes(content.len() as u64);
     let content = admitted.unpacked(app, &parts.headers, content).await?;
-    let body = content::value(kind, &parts.headers, &content).await?;
-    serde_json::from_str(body.get())
-        .map_err(|_| ApiError::field("", "the body must be an object with a `message`".to_owned()))
+    let (bytes, sent) = (content.len(), Sent::Whole(kind, content));
+    let content_type = content_type(&parts.headers).to_owned();
+    let by_page = is_by_page(&parts.headers);
+    let work = move || {
+        let given = sent.fields(&content_type)?;
+        let given =
+            given.ok_or_else(|| ApiError::field("", "the body must be an object with a `message`"))?;
+        Ok::<_, ApiError>(Given::of(&given, by_page))
+    };
+    computed(app, admitted.deployed_by(), bytes, work).await?
 }

@@ -2,10 +2,11 @@
 
 use super::admission::{Admitted, limit};
 use super::arrival::Arrival;
-use super::content;
-use super::ingest::{self, Uploaded};
+use super::content::{Sent, content_type};
+use super::ingest;
 use super::path;
 use super::uploads;
+use super::whole::computed;
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
@@ -16,20 +17,29 @@ use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
+use heddle_execution::blocking::computing_if_large;
 use heddle_model::form::{FieldError, Form};
+use heddle_model::ids::RunId;
 use heddle_model::status::WebhookStatus;
 use heddle_model::webhook::WhenPaused;
 use heddle_model::{Code, entropy};
 use heddle_service::auth::cookie;
 use heddle_service::webhooks::event::Added;
-use serde_json::value::to_raw_value;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use std::sync::Arc;
 
 /// Characters of a token at most.
 const TOKEN_CHARS_MAX: usize = 64;
 
 /// The page, for whoever opens the form's address.
-pub(super) fn show(app: &App, ip: ClientIp, admitted: &Admitted, form: &Form, parts: &Parts) -> Response {
+pub(super) async fn show(
+    app: &App,
+    ip: ClientIp,
+    admitted: &Admitted,
+    form: Arc<Form>,
+    parts: &Parts,
+) -> Response {
     let limits = &app.webhooks.limits;
     let limited = limits.check_address(Some(admitted.endpoint.id), ip.limit_key(), app.clock.now());
     if let Err(limited) = limited {
@@ -40,9 +50,13 @@ pub(super) fn show(app: &App, ip: ClientIp, admitted: &Admitted, form: &Form, pa
     }
     let query = parts.uri.query().unwrap_or_default();
     let token = new_token();
-    let filled = Filled::by_link(form, query);
-    let shown = page::form(form, leads_away(admitted, form), (&token, &filled), &[]);
-    known_again(app, &parts.headers, shown)
+    let filled = Filled::by_link(&form, query);
+    let (bytes, leads_away) = (page::bytes(&form), leads_away(admitted, &form));
+    let shown = move || page::form(&form, leads_away, (&token, &filled), &[]);
+    match computing_if_large(admitted.deployed_by(), bytes, shown).await {
+        Ok(shown) => known_again(app, &parts.headers, shown),
+        Err(error) => page::refusal(error.into()),
+    }
 }
 
 /// Gives the browser a secret, unless it has one: what it sends is told from what others send by that.
@@ -101,15 +115,52 @@ pub(super) async fn submit(
     if let Err(closed) = is_open(arrival.ip, &admitted, &parts) {
         return ingest::refuse(&app, arrival, pattern, WebhookStatus::Inactive, closed).await;
     }
-    let (uploaded, bytes) = match received(&app, &arrival, &admitted, (&parts, body)).await {
+    let (sent, run, bytes) = match received(&app, &arrival, &admitted, (&parts, body)).await {
         Ok(received) => received,
         Err(error) => {
             return ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
         }
     };
     arrival.note_bytes(bytes);
+    let parts = Arc::new(parts);
+    match looked_at(&app, &admitted, &parts, sent).await {
+        Ok(Checked::Taken(token, event)) => {
+            let key = token.map(|token| key(&app, &parts.headers, &token));
+            ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, run), None).await
+        }
+        Ok(Checked::Again(page, reason)) => {
+            let told = (page, reason);
+            ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await
+        }
+        Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
+    }
+}
+
+/// What came of what was sent.
+enum Checked {
+    /// The page's token, and the event.
+    Taken(Option<String>, Box<RawValue>),
+    /// The page again, and what the webhook log says.
+    Again(Response, String),
+}
+
+/// Looks at what was sent: where no other request waits for it if it is large, or the form is.
+async fn looked_at(
+    app: &App,
+    admitted: &Admitted,
+    parts: &Arc<Parts>,
+    sent: Sent,
+) -> Result<Checked, ApiError> {
+    let owner = admitted.deployed_by();
     let form = admitted.webhook().form.clone().unwrap_or_default();
-    let given: Map<String, Value> = serde_json::from_str(uploaded.body.get()).unwrap_or_default();
+    let bytes = sent.bytes().saturating_add(page::bytes(&form));
+    let (admitted, parts) = (admitted.clone(), parts.clone());
+    let work = move || look_at(&admitted, &form, &parts, sent);
+    computed(app, owner, bytes, work).await?
+}
+
+fn look_at(admitted: &Admitted, form: &Form, parts: &Parts, sent: Sent) -> Result<Checked, ApiError> {
+    let given = sent.fields(content_type(&parts.headers))?.unwrap_or_default();
     let token = given
         .get(page::TOKEN)
         .and_then(Value::as_str)
@@ -117,25 +168,19 @@ pub(super) async fn submit(
     let values = match form.check(&given) {
         Ok(values) => values,
         Err(mistakes) => {
-            let reason = reason(&form, &mistakes);
-            let filled = Filled::sent(&form, &given);
+            let filled = Filled::sent(form, &given);
             let token = token.map_or_else(new_token, str::to_owned);
             let shown = (token.as_str(), &filled);
-            let response = page::form(&form, leads_away(&admitted, &form), shown, &mistakes);
-            let told = (response, reason);
-            return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await;
+            let page = page::form(form, leads_away(admitted, form), shown, &mistakes);
+            return Ok(Checked::Again(page, reason(form, &mistakes)));
         }
     };
-    let key = token.map(|token| key(&app, &parts.headers, token));
-    let written = to_raw_value(&values).map_err(ApiError::internal);
-    let event = written.and_then(|body| ingest::event_with(&admitted, &parts, &body, Added::default()));
-    match event {
-        Ok(event) => {
-            let event = (key, event, uploaded.run);
-            ingest::accepted_as(app, arrival, admitted, &parts.headers, event, None).await
-        }
-        Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
-    }
+    let token = token.map(str::to_owned);
+    drop(given);
+    let body = to_raw_value(&values).map_err(ApiError::internal)?;
+    drop(values);
+    let event = ingest::event_with(admitted, parts, &body, Added::default())?;
+    Ok(Checked::Taken(token, event))
 }
 
 pub(super) fn new_token() -> String {
@@ -155,24 +200,21 @@ fn reason(form: &Form, mistakes: &[FieldError]) -> String {
     format!("Not filled in as asked: {}.", names.join(", "))
 }
 
-/// The fields as they were sent, with references to files, and how many bytes they were.
+/// What was sent, the run that holds its files, and how many bytes it was.
 async fn received(
     app: &App,
     arrival: &Arrival,
     admitted: &Admitted,
     (parts, body): (&Parts, Body),
-) -> Result<(Uploaded, u64), ApiError> {
+) -> Result<(Sent, Option<RunId>, u64), ApiError> {
     if let Some(kind) = uploads::kind(admitted) {
-        return uploads::stored(app, arrival, admitted, parts, (kind, body)).await;
+        let (uploaded, bytes) = uploads::stored(app, arrival, admitted, parts, (kind, body)).await?;
+        return Ok((Sent::Stored(uploaded.body), uploaded.run, bytes));
     }
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
     let content = admitted.read(app, body).await?;
-    let plain = admitted.unpacked(app, &parts.headers, content.clone()).await?;
-    let body = content::value(kind, &parts.headers, &plain).await?;
-    let uploaded = Uploaded {
-        run: None,
-        body: body.into_owned(),
-    };
-    Ok((uploaded, content.len() as u64))
+    let bytes = content.len() as u64;
+    let plain = admitted.unpacked(app, &parts.headers, content).await?;
+    Ok((Sent::Whole(kind, plain), None, bytes))
 }

@@ -20,6 +20,8 @@ use axum::body::Bytes;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
+use heddle_execution::blocking::computing_if_large;
 use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
@@ -28,6 +30,7 @@ use heddle_model::shown::{is_credential, shown};
 use heddle_model::signature::{Authentication, event_id};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
 use heddle_model::webhook::WhenPaused;
+use heddle_runtime::{apart, is_small};
 use heddle_service::webhooks::body;
 use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
@@ -38,7 +41,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// What senders to a suspended workspace are told.
@@ -106,31 +109,43 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
 }
 
 /// Refuses a request whose body could not be read.
-pub async fn refuse_body(app: &App, arrival: Arrival, admitted: &Admitted, error: ApiError) -> Response {
+pub fn refuse_body<'a>(
+    app: &'a App,
+    arrival: Arrival,
+    admitted: &Admitted,
+    error: ApiError,
+) -> BoxFuture<'a, Response> {
     let pattern = Some(admitted.endpoint.slot.pattern);
-    refuse(app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await
+    refuse(app, arrival, pattern, WebhookStatus::SignatureInvalid, error)
 }
 
-pub(super) async fn refuse(
+pub(super) fn refuse(
     app: &App,
     arrival: Arrival,
     pattern: Option<PatternId>,
     status: WebhookStatus,
     error: ApiError,
-) -> Response {
+) -> BoxFuture<'_, Response> {
+    let status = match (status, error.code()) {
+        // Nothing is wrong with what is only too much.
+        (WebhookStatus::SignatureInvalid, Code::RateLimited | Code::Unavailable) => {
+            WebhookStatus::RateLimited
+        }
+        (status, _) => status,
+    };
     let reason = error.message().to_owned();
     let response = arrival.told(error);
-    refuse_as(app, arrival, pattern, status, (response, reason)).await
+    refuse_as(app, arrival, pattern, status, (response, reason))
 }
 
 /// Refuses what is too much. If that may be since all come through a proxy that is not trusted, the log says so.
-async fn refuse_limited(
-    app: &App,
+fn refuse_limited<'a>(
+    app: &'a App,
     arrival: Arrival,
     pattern: Option<PatternId>,
     error: ApiError,
     parts: &Parts,
-) -> Response {
+) -> BoxFuture<'a, Response> {
     let mut reason = error.message().to_owned();
     if let Some(proxy) = untrusted_proxy(parts, &app.config.trusted_proxies) {
         let hint = format!(
@@ -149,20 +164,22 @@ async fn refuse_limited(
         WebhookStatus::RateLimited,
         (response, reason),
     )
-    .await
 }
 
-pub(super) async fn refuse_as(
+pub(super) fn refuse_as(
     app: &App,
     arrival: Arrival,
     pattern: Option<PatternId>,
     status: WebhookStatus,
     (response, reason): (Response, String),
-) -> Response {
+) -> BoxFuture<'_, Response> {
     let mut log = arrival.line(pattern, status, response.status());
     log.rejection_reason = Some(reason);
-    app.webhooks.journal.add(Entry { log, tap: None }).await;
-    response
+    // Boxed: the future of each request would have to carry it, as many times as there are refusals.
+    Box::pin(async move {
+        app.webhooks.journal.add(Entry { log, tap: None }).await;
+        response
+    })
 }
 
 /// A body whose files are stored.
@@ -209,7 +226,7 @@ pub async fn deliver(
             let (app, at, body) = (app.clone(), arrival.at, body.clone());
             let (admitted, parts) = (admitted.clone(), parts.clone());
             let work = move || async move { event_of(&app, (&admitted, at), &parts, &body).await };
-            Box::pin(whole::beside(work)).await
+            apart(|| whole::beside(work)).await
         }
     };
     let (key, event) = match event {
@@ -219,12 +236,14 @@ pub async fn deliver(
         }
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     };
+    // Slack's questions are short, and what is long would be read here.
     if admitted.webhook().answers_slack
+        && is_small(body.len())
         && let Some(challenge) = challenge_of_slack(&body)
     {
         let response = proven(challenge);
         let log = arrival.line(pattern, WebhookStatus::Accepted, response.status());
-        app.webhooks.journal.add(Entry { log, tap: None }).await;
+        apart(|| app.webhooks.journal.add(Entry { log, tap: None })).await;
         return response;
     }
     drop(body);
@@ -275,20 +294,31 @@ pub(super) async fn accepted_as(
         .is_some_and(|active| active.is_paused);
     let leads_on = form.is_some() && !is_paused && admitted.has_steps();
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
-    let outcome = accept(&app, &admitted, key, (event.clone(), id)).await;
+    // One copy, for what is stored of the run and for the tap.
+    let text = Arc::<str>::from(event.get());
+    let to_mask = has_credentials.then(|| event.clone());
+    let outcome = accept(&app, &admitted, key, (event, text.clone(), id)).await;
     // Its sender may wait for long.
     drop(turn);
     // The tap is only looked at: what is masked there need not be kept.
-    let event = if has_credentials { shown(event) } else { event };
-    let tap = Some((endpoint.id, String::from(Box::<str>::from(event))));
+    let tapped: Arc<str> = match to_mask {
+        Some(event) => {
+            // Its sender may wait for long, as above.
+            drop(text);
+            let (owner, bytes) = (admitted.deployed_by(), event.get().len());
+            let masked = apart(|| computing_if_large(owner, bytes, move || shown(event))).await;
+            masked.map_or_else(|_| RawValue::NULL.get().into(), |masked| masked.get().into())
+        }
+        None => text,
+    };
+    let tap = Some((endpoint.id, tapped));
     let (response, status, run_id, tap) = match outcome {
         Outcome::Refused(status, error) => return refuse(&app, arrival, pattern, status, error).await,
         Outcome::Run(ticket, waits) => {
             let run = ticket.run_id;
             let response = match (&form, &arrival.turn) {
-                // Boxed: the future of each request would have to carry it.
-                (_, Some(turn)) => Box::pin(turn.answered(&app, &admitted, ticket)).await,
-                (Some(_), None) if leads_on => Box::pin(steps::first(&app, &admitted, (ticket, waits))).await,
+                (_, Some(turn)) => apart(|| turn.answered(&app, &admitted, ticket)).await,
+                (Some(_), None) if leads_on => apart(|| steps::first(&app, &admitted, (ticket, waits))).await,
                 _ if waits => wait(&app, &admitted, ticket).await,
                 (Some(form), None) => form_page::sent(form),
                 (None, None) => accepted(run),
@@ -306,7 +336,7 @@ pub(super) async fn accepted_as(
                 (Some(turn), _) => turn.sent_before(run),
                 // Whoever only knows a form's token is led to nobody's pages.
                 (None, Some(_)) if leads_on && app.cookies.form(headers).is_some() => {
-                    Box::pin(steps::again(&app, run)).await
+                    apart(|| steps::again(&app, run)).await
                 }
                 (None, Some(_)) => form_page::sent_before(),
                 (None, None) => duplicate(run),
@@ -393,19 +423,19 @@ async fn accept(
     app: &App,
     admitted: &Admitted,
     key: Option<String>,
-    (event, id): (Box<RawValue>, Option<RunId>),
+    (event, text, id): (Box<RawValue>, Arc<str>, Option<RunId>),
 ) -> Outcome {
     let endpoint = &admitted.endpoint;
     let idempotency = key.map(|key| (endpoint.id, key));
     let Some((deployment, webhook)) = admitted.deployment.as_ref().zip(admitted.deployed()) else {
-        return capture(app, admitted, idempotency).await;
+        return apart(|| capture(app, admitted, idempotency)).await;
     };
     if deployment.is_paused && webhook.when_paused == WhenPaused::Capture {
-        return capture(app, admitted, idempotency).await;
+        return apart(|| capture(app, admitted, idempotency)).await;
     }
     if deployment.is_paused {
         // One that waits already does not count again.
-        match known(app, idempotency.as_ref()).await {
+        match apart(|| known(app, idempotency.as_ref())).await {
             Ok(Some(run)) => return Outcome::Duplicate(run),
             Ok(None) => {}
             Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
@@ -418,13 +448,14 @@ async fn accept(
         triggered_by: TriggeredBy::Webhook,
         node_id: Some(endpoint.node_id.clone()),
         event,
+        text: Some(text),
         idempotency: idempotency.map(|(endpoint, key)| IdempotencyKey::of_endpoint(endpoint, key)),
         wait: waits,
         caller: None,
         id,
     };
     let accepted = match deployment.is_paused {
-        true => Box::pin(app.executions.accept_paused(run)).await,
+        true => apart(|| app.executions.accept_paused(run)).await,
         false => app.executions.accept(run).await,
     };
     match accepted {

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use heddle_model::Code;
 use heddle_model::signature::{self, Incoming, Refusal, Scheme};
+use heddle_runtime::apart;
 use heddle_service::webhooks::jwt;
 use heddle_service::webhooks::key_sets::{JwkSet, Unchecked};
 use secrecy::ExposeSecret;
@@ -50,8 +51,7 @@ pub(super) async fn by_head(
         by_signature(app, admitted, parts, &[])?;
         return Ok(None);
     }
-    // Boxed: the future of each request would have to carry it.
-    let keys = Box::pin(published_keys(app, admitted, parts)).await?;
+    let keys = apart(|| published_keys(app, admitted, parts)).await?;
     let secret = admitted.endpoint.secret.expose_secret();
     let now = app.clock.now();
     let claims = jwt::claims(&authentication.jwt, secret, keys.as_deref(), &parts.headers, now);

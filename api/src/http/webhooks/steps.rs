@@ -93,7 +93,8 @@ async fn ended(
     // What a webhook's or a chat's sender was given is not for whoever answers a form of that run.
     let began_by_form = webhook.is_none_or(|webhook| webhook.form.is_some());
     if let Some(response) = response.filter(|_| began_by_form) {
-        let response = respond_to(app, (run, asking.tenant), response).await;
+        let by = (run, asking.tenant, asking.owner);
+        let response = respond_to(app, by, response).await;
         if !leads_to_own_page(response.headers(), run) {
             return Ok(private(response));
         }

@@ -43,7 +43,10 @@ pub(super) async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Resp
         Ok(Ok(ended)) => {
             let told = tells_errors(admitted, &ended);
             match &admitted.deployment {
-                Some(deployment) => to_sender(app, (run, deployment.tenant), &ended, told).await,
+                Some(deployment) => {
+                    let by = (run, deployment.tenant, deployment.owner);
+                    to_sender(app, by, &ended, told).await
+                }
                 // A run has a deployment.
                 None => too_late(run).into_response(),
             }

@@ -1,7 +1,7 @@
 //! The journals of runs (the results of their effects), and the signals for waiting runs. What is kept of journals after a run's
 //! end is in `replays`.
 
-use super::packed::{pack, unpack};
+use super::packed::{pack, unpack, unpacked_bytes};
 use crate::notices::{self, Notice};
 use crate::{Arg, Db, StoreError, sql, with_rows};
 use heddle_model::clock::Timestamp;
@@ -75,7 +75,7 @@ pub async fn keep(db: &mut Db<'_>, rows: &[EntryRow]) -> Result<HashSet<RunId>, 
 }
 
 /// An entry as it is read.
-#[derive(Clone, Debug, FromRow)]
+#[derive(Clone, Debug)]
 pub struct Kept {
     /// Which effect.
     pub key: String,
@@ -85,29 +85,77 @@ pub struct Kept {
     pub entry: String,
 }
 
-impl Kept {
-    fn unpacked(mut self) -> Result<Self, StoreError> {
-        self.entry = unpack(self.entry)?;
-        Ok(self)
+/// An entry as it is stored. Whoever wants its JSON unpacks it where nobody waits for that: a megabyte takes milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct StoredEntry {
+    /// Which effect.
+    pub key: String,
+    /// Place among those that have ended.
+    pub number: Option<i64>,
+    entry: String,
+}
+
+impl StoredEntry {
+    /// Of its JSON, roughly.
+    pub fn bytes(&self) -> usize {
+        unpacked_bytes(&self.entry)
+    }
+
+    pub fn unpacked(self) -> Result<Kept, StoreError> {
+        Ok(Kept {
+            key: self.key,
+            number: self.number,
+            entry: unpack(self.entry)?,
+        })
+    }
+}
+
+/// What has come for an effect of a run, as it is stored.
+#[derive(Clone, Debug, FromRow)]
+pub struct StoredSignal {
+    /// Which effect.
+    pub key: String,
+    payload: String,
+}
+
+impl StoredSignal {
+    /// Of its JSON, roughly.
+    pub fn bytes(&self) -> usize {
+        unpacked_bytes(&self.payload)
+    }
+
+    /// Its JSON.
+    pub fn unpacked(self) -> Result<String, StoreError> {
+        unpack(self.payload)
     }
 }
 
 /// All entries of a run.
-pub async fn entries(db: &mut Db<'_>, run: RunId) -> Result<Vec<Kept>, StoreError> {
-    let rows: Vec<Kept> = db
-        .all(sql("select key, number, entry from journal_entries where run_id = ?").bind(run))
-        .await?;
-    rows.into_iter().map(Kept::unpacked).collect()
+pub async fn entries(db: &mut Db<'_>, run: RunId) -> Result<Vec<StoredEntry>, StoreError> {
+    db.all(sql("select key, number, entry from journal_entries where run_id = ?").bind(run))
+        .await
 }
 
-/// What has come for a run, by key.
-pub async fn signals(db: &mut Db<'_>, run: RunId) -> Result<Vec<(String, String)>, StoreError> {
-    let rows: Vec<(String, String)> = db
-        .all(sql("select key, payload from signals where run_id = ?").bind(run))
-        .await?;
-    rows.into_iter()
-        .map(|(key, payload)| Ok((key, unpack(payload)?)))
-        .collect()
+/// What has come for a run.
+pub async fn signals(db: &mut Db<'_>, run: RunId) -> Result<Vec<StoredSignal>, StoreError> {
+    db.all(sql("select key, payload from signals where run_id = ?").bind(run))
+        .await
+}
+
+/// What has come for one effect of a run.
+pub async fn signal_of(db: &mut Db<'_>, run: RunId, key: &str) -> Result<Option<StoredSignal>, StoreError> {
+    let query = sql("select key, payload from signals where run_id = ? and key = ?").bind(run);
+    db.optional(query.bind(key)).await
+}
+
+/// Bytes of what has come for a run.
+pub async fn signal_bytes(db: &mut Db<'_>, run: RunId) -> Result<i64, StoreError> {
+    let query = sql(
+        "select cast(coalesce(sum(octet_length(key) + octet_length(payload)), 0) as bigint)
+         from signals where run_id = ?",
+    );
+    let (bytes,): (i64,) = db.one(query.bind(run)).await?;
+    Ok(bytes)
 }
 
 /// The keys alone of what has come for a run, each of which may be large.
@@ -210,19 +258,21 @@ pub async fn is_running(db: &mut Db<'_>, run: RunId) -> Result<Option<bool>, Sto
 }
 
 /// One of these entries of a run, if there is any.
-pub async fn entry_of(db: &mut Db<'_>, run: RunId, keys: [String; 2]) -> Result<Option<Kept>, StoreError> {
+pub async fn entry_of(
+    db: &mut Db<'_>,
+    run: RunId,
+    keys: [String; 2],
+) -> Result<Option<StoredEntry>, StoreError> {
     let query = sql("select key, number, entry from journal_entries where run_id = ? and key in ").bind(run);
-    let kept: Option<Kept> = db.optional(query.list(keys)).await?;
-    kept.map(Kept::unpacked).transpose()
+    db.optional(query.list(keys)).await
 }
 
 /// What a run is parked at.
-pub async fn parked(db: &mut Db<'_>, run: RunId) -> Result<Vec<Kept>, StoreError> {
+pub async fn parked(db: &mut Db<'_>, run: RunId) -> Result<Vec<StoredEntry>, StoreError> {
     let query = sql(
         "select key, number, entry from journal_entries where run_id = ? and number is null and key <> '' order by key",
     );
-    let rows: Vec<Kept> = db.all(query.bind(run)).await?;
-    rows.into_iter().map(Kept::unpacked).collect()
+    db.all(query.bind(run)).await
 }
 
 /// Runs under way that a run waits for.

@@ -32,6 +32,16 @@ pub(super) fn pack(json: String) -> String {
     if packed.len() < json.len() { packed } else { json }
 }
 
+/// How many bytes a text that was stored becomes, roughly.
+pub(super) fn unpacked_bytes(stored: &str) -> usize {
+    /// As JSON is usually compressed.
+    const FACTOR: usize = 8;
+    match stored.starts_with(MARK) {
+        true => stored.len().saturating_mul(FACTOR),
+        false => stored.len(),
+    }
+}
+
 /// The JSON that was stored.
 pub(super) fn unpack(stored: String) -> Result<String, StoreError> {
     let Some(packed) = stored.strip_prefix(MARK) else {

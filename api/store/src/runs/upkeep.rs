@@ -269,6 +269,19 @@ pub async fn deployments_after(
     db.all(query.push(" order by id limit ?").bind(limit)).await
 }
 
+/// Removes these runs; how many there were. With them go the keys under which they have started others: there may be many, and nothing
+/// comes again by them.
+async fn remove(db: &mut Db<'_>, runs: Sql) -> Result<u64, StoreError> {
+    let delete = sql("delete from runs where id in (").append(runs);
+    let removed: Vec<(RunId,)> = db.all(delete.push(") returning id")).await?;
+    if !removed.is_empty() {
+        let ids = removed.iter().map(|(run,)| *run);
+        let forget = sql("delete from idempotency_keys where scope in ");
+        db.execute(forget.list_of_few_sizes(ids)).await?;
+    }
+    Ok(removed.len() as u64)
+}
+
 /// Removes up to `limit` ended runs of a deployment that were accepted before a time, oldest first.
 pub async fn remove_before(
     db: &mut Db<'_>,
@@ -276,16 +289,10 @@ pub async fn remove_before(
     before: Timestamp,
     limit: i64,
 ) -> Result<u64, StoreError> {
-    db.execute(
-        sql(
-            "delete from runs where id in (select id from runs where deployment_id = ? and accepted_at < ?
-             and status <> 'running' order by accepted_at limit ?)",
-        )
-        .bind(deployment)
-        .bind(before)
-        .bind(limit),
-    )
-    .await
+    let runs = sql("select id from runs where deployment_id = ? and accepted_at < ?
+         and status <> 'running' order by accepted_at limit ?");
+    let runs = runs.bind(deployment).bind(before).bind(limit);
+    remove(db, runs).await
 }
 
 /// The runs `r` of a tenant.
@@ -311,6 +318,15 @@ pub async fn count_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, Sto
 /// Bytes of what a run was started with and has left, as far as it is long.
 const BYTES: &str = "(coalesce(octet_length(event), 0) + coalesce(octet_length(output), 0)
      + coalesce(octet_length(logs), 0) + coalesce(octet_length(trace), 0) + coalesce(octet_length(failed_input), 0))";
+
+/// Bytes of a tenant's ended runs, roughly. Reads all of them.
+pub async fn bytes_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, StoreError> {
+    let select = sql("select cast(coalesce(sum")
+        .push(BYTES)
+        .push(", 0) as bigint)");
+    let (bytes,): (i64,) = db.one(ended(of_tenant(select, tenant))).await?;
+    Ok(bytes)
+}
 
 /// A place in the order of a tenant's ended runs: whatever is removed is removed from a place on, so that several servers
 /// that do so at the same time remove the same runs, and not each as many.
@@ -358,37 +374,27 @@ pub async fn remove_from(
     place: Place,
     limit: i64,
 ) -> Result<u64, StoreError> {
-    let delete = sql("delete from runs where id in (select r.id");
-    let delete = ended(of_tenant(delete, tenant))
+    let runs = ended(of_tenant(sql("select r.id"), tenant))
         .push(" and (r.accepted_at, r.id) <= (?, ?) limit ?")
         .bind(place.accepted_at)
         .bind(place.id)
         .bind(limit);
     // What another server is removing at this moment is not waited for.
-    let delete = delete.push(skip_locked(db)).push(")");
-    db.execute(delete).await
+    let runs = runs.push(skip_locked(db));
+    remove(db, runs).await
 }
 
 /// Removes up to `limit` runs of a deployment, whatever their state.
 pub async fn remove_of(db: &mut Db<'_>, deployment: DeploymentId, limit: i64) -> Result<u64, StoreError> {
-    db.execute(
-        sql("delete from runs where id in (select id from runs where deployment_id = ? limit ?)")
-            .bind(deployment)
-            .bind(limit),
-    )
-    .await
+    let runs = sql("select id from runs where deployment_id = ? limit ?");
+    remove(db, runs.bind(deployment).bind(limit)).await
 }
 
 /// Removes up to `limit` runs whose deployment has been deleted.
 pub async fn remove_orphans(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
-    db.execute(
-        sql(
-            "delete from runs where id in (select r.id from runs r where not exists
-             (select 1 from deployments d where d.id = r.deployment_id) limit ?)",
-        )
-        .bind(limit),
-    )
-    .await
+    let runs = sql("select r.id from runs r where not exists
+         (select 1 from deployments d where d.id = r.deployment_id) limit ?");
+    remove(db, runs.bind(limit)).await
 }
 
 /// Removes idempotency keys over their time.

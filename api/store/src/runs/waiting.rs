@@ -1,6 +1,6 @@
 //! Callbacks that runs wait for, of all deployments that a caller may see.
 
-use super::packed::unpack;
+use super::packed::{unpack, unpacked_bytes};
 use crate::{Db, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
@@ -23,8 +23,19 @@ pub struct WaitingRow {
     pub accepted_at: Timestamp,
     /// Which effect of the run.
     pub key: String,
-    /// Its state as JSON.
-    pub state: String,
+    state: String,
+}
+
+impl WaitingRow {
+    /// Bytes of its state, roughly.
+    pub fn state_bytes(&self) -> usize {
+        unpacked_bytes(&self.state)
+    }
+
+    /// Its state as JSON. Unpacking it takes milliseconds for a megabyte.
+    pub fn unpacked_state(&self) -> Result<String, StoreError> {
+        unpack(self.state.clone())
+    }
 }
 
 /// Which callbacks a list has.
@@ -66,12 +77,5 @@ pub async fn page(db: &mut Db<'_>, scope: &Scope, filter: &Filter) -> Result<Vec
     let query = query
         .push(" order by r.id desc, j.key limit ?")
         .bind(filter.limit);
-    let rows: Vec<WaitingRow> = db.all(query).await?;
-    let unpacked = |row: WaitingRow| {
-        Ok(WaitingRow {
-            state: unpack(row.state)?,
-            ..row
-        })
-    };
-    rows.into_iter().map(unpacked).collect()
+    db.all(query).await
 }

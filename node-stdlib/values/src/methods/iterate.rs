@@ -9,7 +9,11 @@ use crate::{Array, Value};
 impl Function<'_> {
     /// `f(element, index, array)`
     fn of_element(&mut self, array: &Array, index: usize, element: &Value) -> Outcome {
-        self.call(&mut [element.clone(), (index as f64).into(), array.clone().into()])
+        self.caller.call_element(self.function, element, index, array)
+    }
+
+    fn holds(&mut self, array: &Array, index: usize, element: &Value) -> Result<bool, Exception> {
+        self.caller.holds(self.function, element, index, array)
     }
 }
 
@@ -24,7 +28,7 @@ pub(super) fn map(array: &Array, mut function: Function<'_>) -> Outcome {
 pub(super) fn filter(array: &Array, mut function: Function<'_>) -> Outcome {
     let mut kept = Vec::new();
     for (index, element) in array.iter().enumerate() {
-        if function.of_element(array, index, element)?.truthy() {
+        if function.holds(array, index, element)? {
             kept.push(element.clone());
         }
     }
@@ -53,7 +57,7 @@ pub(super) fn search(
     for step in 0..len {
         let index = if backwards { len - 1 - step } else { step };
         if let Some(element) = array.get(index)
-            && stop(function.of_element(array, index, element)?.truthy())
+            && stop(function.holds(array, index, element)?)
         {
             return Ok(Some(index));
         }
@@ -63,35 +67,31 @@ pub(super) fn search(
 
 pub(super) fn reduce(
     array: &Array,
-    mut function: Function<'_>,
+    function: Function<'_>,
     arguments: Arguments<'_>,
     backwards: bool,
 ) -> Outcome {
-    let mut elements: Vec<(usize, &Value)> = array.iter().enumerate().collect();
-    if backwards {
-        elements.reverse();
-    }
-    let mut elements = elements.into_iter();
+    let len = array.len();
+    let mut steps = 0..len;
+    let place = |step: usize| if backwards { len - 1 - step } else { step };
     // An initial value that is given as `undefined` is one.
     let mut value = match (arguments.len() > 1, arguments.get(1)) {
         (true, initial) => initial.clone(),
-        (false, _) => match elements.next() {
-            Some((_, first)) => first.clone(),
+        (false, _) => match steps.next().and_then(|step| array.get(place(step))) {
+            Some(first) => first.clone(),
             None => {
                 let message = "Reduce of empty array with no initial value: give one as the second argument";
                 return Err(Exception::new(Kind::Type, message));
             }
         },
     };
-    for (index, element) in elements {
+    for index in steps.map(place) {
+        let Some(element) = array.get(index) else { break };
         // The last use of the value, so that what the function builds on it need not be a copy.
         let so_far = std::mem::take(&mut value);
-        value = function.call(&mut [
-            so_far,
-            element.clone(),
-            (index as f64).into(),
-            array.clone().into(),
-        ])?;
+        value = function
+            .caller
+            .call_step(function.function, so_far, element, index, array)?;
     }
     Ok(value)
 }

@@ -4,7 +4,7 @@
 //! always asked as "is the later one less": so even functions that don't give an order, such as `(a, b) => a > b`,
 //! have the effect that people know.
 
-use super::arguments::{Arguments, Function};
+use super::arguments::Arguments;
 use super::{Caller, Exception, Outcome};
 use crate::{Array, Text, Value, ops};
 
@@ -23,9 +23,8 @@ pub(super) fn sorted(array: &Array, arguments: Arguments<'_>, caller: &mut dyn C
     let mut values: Vec<Value> = array.iter().filter(defined).cloned().collect();
     match function {
         Some(function) => {
-            let mut function = Function { function, caller };
             sort(&mut values, &mut |a, b| {
-                let order = function.call(&mut [a.clone(), b.clone()])?;
+                let order = caller.call_pair(function, a, b)?;
                 Ok(ops::to_number(&order)? < 0.0)
             })?;
         }

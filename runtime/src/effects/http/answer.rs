@@ -108,7 +108,7 @@ pub(super) async fn file_of(
     let media_type = media_type
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    let name = name_of(response.headers(), url);
+    let name = file_name(response.headers(), url);
     let failed = |failure| stored_file::failed(&failure);
     let mut sink = files.create(&name, media_type).await.map_err(failed)?;
     while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
@@ -118,7 +118,7 @@ pub(super) async fn file_of(
 }
 
 /// The name that Content-Disposition gives (RFC 6266), or else the last part of the path.
-fn name_of(headers: &HeaderMap, url: &Url) -> String {
+pub fn file_name(headers: &HeaderMap, url: &Url) -> String {
     let disposition = headers.get(CONTENT_DISPOSITION).map(HeaderValue::as_bytes);
     let disposition = disposition.unwrap_or_default();
     // Many send names in UTF-8 as they are; the standard's own bytes are Latin-1.
@@ -226,10 +226,10 @@ mod tests {
         ] {
             let value = HeaderValue::from_bytes(disposition.as_bytes()).unwrap();
             let headers = HeaderMap::from_iter([(CONTENT_DISPOSITION, value)]);
-            assert_eq!(name_of(&headers, &url), name, "{disposition}");
+            assert_eq!(file_name(&headers, &url), name, "{disposition}");
         }
         let latin = HeaderValue::from_bytes(b"attachment; filename=\"M\xe4rz.pdf\"").unwrap();
         let headers = HeaderMap::from_iter([(CONTENT_DISPOSITION, latin)]);
-        assert_eq!(name_of(&headers, &url), "März.pdf");
+        assert_eq!(file_name(&headers, &url), "März.pdf");
     }
 }

@@ -208,6 +208,13 @@ impl Exchange {
         let live = self.wanted.live().zip(self.room);
         let live = live.filter(|_| is_wanted && is_accepted);
         let content = match (live, self.wanted) {
+            (Some(_), _) if is_by_brotli(&headers) => {
+                return Err(failed(format!(
+                    "{} compressed its response by brotli, which is not taken for one that is read while it arrives: have it \
+                     send `gzip` or none, as the request's Accept-Encoding says unless the node sets that itself.",
+                    place(&self.url)
+                )));
+            }
             (Some((framing, room)), _) => {
                 let url = self.url.clone();
                 Content::Live(Box::new(Live {
@@ -229,4 +236,13 @@ impl Exchange {
             url: self.url,
         })
     }
+}
+
+/// Of what was decompressed this is no longer said.
+fn is_by_brotli(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    encodings.any(|encoding| {
+        let mut named = encoding.as_bytes().split(|byte| *byte == b',');
+        named.any(|name| name.trim_ascii().eq_ignore_ascii_case(b"br"))
+    })
 }

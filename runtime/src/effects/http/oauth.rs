@@ -36,6 +36,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 const ANSWER_BYTES_MAX: usize = 64 << 10;
+/// Characters of each thing that a provider says which people are told.
+const SAID_CHARS_MAX: usize = 300;
 
 /// What is exchanged for a token.
 pub(super) struct Grant {
@@ -200,39 +202,94 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
     let response = request.send().await.map_err(|error| send_error(&error, url))?;
     let status = response.status();
     let answer = body_of(response, url, ANSWER_BYTES_MAX).await?;
-    let refused = |reason: String| {
+    let (value, lifetime) = granted(status.as_u16(), &answer, vault).map_err(|reason| {
         let message = format!("{} returned no token: {reason}.", place(url));
         EffectError::new(EffectCode::OauthFailed, message)
+    })?;
+    let margin = MARGIN.min(lifetime / 2);
+    Ok(Token {
+        value,
+        fresh_until: asked_at + (lifetime - margin),
+    })
+}
+
+/// The token in an answer and how long it lives, or why there is none.
+pub fn granted(status: u16, answer: &[u8], vault: &Vault) -> Result<(Zeroizing<String>, Duration), String> {
+    // Masked before it is cut, so that no part of a secret is left.
+    let told = |text: &str| -> String {
+        let masked = vault.mask(text);
+        let shown = masked.chars().filter(|character| !character.is_control());
+        shown.take(SAID_CHARS_MAX).collect()
     };
-    if !status.is_success() {
-        let said: Refused = serde_json::from_slice(&answer).unwrap_or_default();
-        let said = [said.error, said.error_description];
+    if !(200..300).contains(&status) {
+        let said: Refused = serde_json::from_slice(answer).unwrap_or_default();
+        let said = [told(&said.error), told(&said.error_description)];
         let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
-        return Err(refused(match said.is_empty() {
-            true => format!("it answered with status {}", status.as_u16()),
-            false => format!(
-                "status {}, {}",
-                status.as_u16(),
-                said.join(": ").trim_end_matches('.')
-            ),
-        }));
+        return Err(match said.is_empty() {
+            true => format!("it answered with status {status}"),
+            false => format!("status {status}, {}", said.join(": ").trim_end_matches('.')),
+        });
     }
-    let granted: Granted = serde_json::from_slice(&answer)
-        .map_err(|error| refused(format!("its answer is not a token response ({error})")))?;
+    let granted: Granted = serde_json::from_slice(answer).map_err(|error| {
+        format!(
+            "its answer is not a token response ({})",
+            told(&error.to_string())
+        )
+    })?;
     if let Some(other) = granted
         .token_type
         .filter(|kind| !kind.eq_ignore_ascii_case("bearer"))
     {
-        return Err(refused(format!(
-            "its tokens are of the type `{other}`, not Bearer"
-        )));
+        return Err(format!(
+            "its tokens are of the type `{}`, not Bearer",
+            told(&other)
+        ));
     }
     let lifetime = granted.expires_in.map_or(LIFETIME, |seconds| {
         Duration::try_from_secs_f64(seconds.clamp(0.0, LIFETIME_MAX.as_secs_f64())).unwrap_or(LIFETIME)
     });
-    let margin = MARGIN.min(lifetime / 2);
-    Ok(Token {
-        value: granted.access_token.into(),
-        fresh_until: asked_at + (lifetime - margin),
-    })
+    Ok((granted.access_token.into(), lifetime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_a_provider_says_the_beginning_is_told() {
+        let vault = Vault::new([].into(), [].into(), "nonce".to_owned());
+        let long = "x".repeat(1_000);
+        for (status, answer) in [
+            (
+                400,
+                format!("{{\"error\": \"{long}\", \"error_description\": \"a\\n{long}\"}}"),
+            ),
+            (
+                200,
+                format!("{{\"access_token\": \"a\", \"token_type\": \"{long}\"}}"),
+            ),
+            (
+                200,
+                format!("{{\"access_token\": \"a\", \"expires_in\": \"{long}\"}}"),
+            ),
+        ] {
+            let told = granted(status, answer.as_bytes(), &vault).unwrap_err();
+            let is_short = told.chars().count() < 2 * SAID_CHARS_MAX + 50;
+            assert!(is_short && told.contains("xxx") && !told.contains('\n'), "{told}");
+        }
+        let (token, lifetime) = granted(200, b"{\"access_token\": \"a\"}", &vault).unwrap();
+        assert_eq!((token.as_str(), lifetime), ("a", LIFETIME));
+    }
+
+    #[test]
+    fn a_secret_that_is_cut_off_is_masked() {
+        let vault = Vault::new([].into(), [].into(), "nonce".to_owned());
+        vault.note_use("a-long-secret").unwrap();
+        let said = format!(
+            "{{\"error\": \"{} a-long-secret\"}}",
+            "x".repeat(SAID_CHARS_MAX - 6)
+        );
+        let told = granted(400, said.as_bytes(), &vault).unwrap_err();
+        assert!(!told.contains("a-l"), "{told}");
+    }
 }

@@ -5,6 +5,7 @@
 //! `missing`, for a node that looks first whether the body refuses. A page whose status is not 2xx is the result as
 //! without pagination, with the `items` and `pages` so far.
 
+use super::super::large::values_at_most;
 use super::super::progress::EffectResult;
 use super::super::run::interrupted;
 use super::address::{check_granted, place, with_query};
@@ -20,6 +21,9 @@ use reqwest::header::{HeaderMap, LINK};
 use serde_json::Value;
 use std::collections::HashSet;
 
+/// Values of all pages together: each takes up to a hundred times the room that it has in a page.
+const VALUES_MAX: usize = 1_000_000;
+
 /// Asks for page after page.
 pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagination) -> EffectResult {
     let mut exchange = first;
@@ -34,7 +38,8 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         if !(200..300).contains(&answer.status) {
             return found.with(answer.into_value(sender.context)?);
         }
-        let body = parsed(&mut answer, sender).await?.map_err(|error| {
+        let page = read(&mut answer, &mut found, sender, pagination).await?;
+        let page = page.map_err(|error| {
             let message = format!(
                 "Page {} of {} is not valid JSON: {error}.",
                 found.pages,
@@ -42,7 +47,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
             );
             EffectError::new(EffectCode::Parse, message)
         })?;
-        let items = match items(&answer, &body, pagination, found.pages) {
+        let items = match page.items {
             Err(missing) if pagination.may_refuse => {
                 let mut ended = found.with(answer.into_value(sender.context)?)?;
                 ended["missing"] = missing.into();
@@ -56,7 +61,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
             Kind::Link => link(&answer)?,
-            Kind::Cursor => next_by_cursor(&exchange.url, &body, pagination)?,
+            Kind::Cursor => next_by_cursor(&exchange.url, page.cursor?, pagination)?,
             Kind::Page if was_empty => None,
             Kind::Page => Some(numbered(&exchange.url, pagination, found.pages)),
         };
@@ -86,24 +91,61 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
     }
 }
 
-/// A page's body. It may have megabytes, which others must not wait for.
-async fn parsed(
+/// What the body of a page says.
+struct Page {
+    /// Its items, as [`items`] has them.
+    items: Result<Option<Vec<Value>>, String>,
+    /// Where the next page is, if cursors tell that.
+    cursor: Result<Option<String>, EffectError>,
+}
+
+impl Page {
+    fn of(mut body: Value, url: &Url, pagination: &Pagination, number: u32) -> Self {
+        // Before the items are taken out of the body.
+        let cursor = match pagination.kind {
+            Kind::Cursor => cursor(&body, pagination),
+            Kind::Link | Kind::Page => Ok(None),
+        };
+        Page {
+            items: items(&mut body, url, pagination, number),
+            cursor,
+        }
+    }
+}
+
+/// Reads a page's body. It may have megabytes, which others must not wait for: neither for reading them, nor for taking items out
+/// of what was read, nor for removing the rest. Nothing is built before its values are counted.
+async fn read(
     answer: &mut Answer,
+    found: &mut Found,
     sender: &Sender<'_>,
-) -> Result<Result<Value, serde_json::Error>, EffectError> {
+    pagination: &Pagination,
+) -> Result<Result<Page, serde_json::Error>, EffectError> {
     let bytes = match &mut answer.content {
         Content::Bytes(bytes) => std::mem::take(bytes),
         Content::File(_) | Content::Live(_) => Vec::new(),
     };
     let owner = sender.context.connections.owner();
+    let (url, pagination, number) = (answer.url.clone(), pagination.clone(), found.pages);
+    let left = VALUES_MAX.saturating_sub(found.values);
     let done = aside_if_large(owner, bytes.len(), move || {
-        (serde_json::from_slice(&bytes), bytes)
+        let values = values_at_most(&bytes);
+        let body = (values <= left).then(|| serde_json::from_slice::<Value>(&bytes));
+        let page = body.map(|body| body.map(|body| Page::of(body, &url, &pagination, number)));
+        (values, page, bytes)
     });
-    let (body, bytes) = done.await.ok_or_else(interrupted)?;
+    let (values, page, bytes) = done.await.ok_or_else(interrupted)?;
     if let Content::Bytes(content) = &mut answer.content {
         *content = bytes;
     }
-    Ok(body)
+    found.values = found.values.saturating_add(values);
+    page.ok_or_else(|| {
+        failed(format!(
+            "The first {} pages together have more than {VALUES_MAX} values: ask for fewer pages by `maxPages`, or for each by a \
+             request of its own.",
+            found.pages
+        ))
+    })
 }
 
 /// Status and headers, without the body, whose items are taken.
@@ -116,6 +158,7 @@ fn last(mut answer: Answer, sender: &Sender<'_>) -> EffectResult {
 struct Found {
     items: Vec<Value>,
     bytes: usize,
+    values: usize,
     pages: u32,
     more: bool,
 }
@@ -148,22 +191,22 @@ const NAMES_MAX: usize = 12;
 
 /// A page's items; none where there is nothing or null in their place. The first page must have the list, or null in its
 /// place, since a path that is wrong would look like an empty list otherwise; `?` behind the path is for services that leave
-/// empty lists out. Pages after it may be without.
+/// empty lists out. Pages after it may be without. The list is taken out of the body.
 fn items(
-    answer: &Answer,
-    body: &Value,
+    body: &mut Value,
+    url: &Url,
     pagination: &Pagination,
     page: u32,
 ) -> Result<Option<Vec<Value>>, String> {
     let wrong = |what: String| {
         Err(format!(
             "Page {page} of {} has no list of items: {what}",
-            place(&answer.url)
+            place(url)
         ))
     };
     let Some(path) = &pagination.items else {
         return match body {
-            Value::Array(items) => Ok(Some(items.clone())),
+            Value::Array(items) => Ok(Some(std::mem::take(items))),
             other => wrong(format!(
                 "its body is {}. `pagination.items` says which of its fields is the list.",
                 described(other)
@@ -174,8 +217,8 @@ fn items(
         Some(path) => (path, true),
         None => (path.as_str(), false),
     };
-    match at_path(body, path) {
-        Some(Value::Array(items)) => Ok(Some(items.clone())),
+    match at_path_mut(body, path) {
+        Some(Value::Array(items)) => Ok(Some(std::mem::take(items))),
         Some(Value::Null) => Ok(None),
         None if is_optional || page > 1 => Ok(None),
         None => wrong(format!(
@@ -218,6 +261,15 @@ fn at_path<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
+/// The same to be changed.
+fn at_path_mut<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
+    path.split('.').try_fold(value, |value, name| match value {
+        Value::Array(items) => items.get_mut(name.parse::<usize>().ok()?),
+        Value::Object(fields) => fields.get_mut(name),
+        _ => None,
+    })
+}
+
 /// The URL of the page after `done` pages.
 fn numbered(url: &Url, pagination: &Pagination, done: u32) -> Url {
     let number = pagination.start.unwrap_or(1).saturating_add(done);
@@ -225,21 +277,32 @@ fn numbered(url: &Url, pagination: &Pagination, done: u32) -> Url {
     with_query(url, name, &number.to_string())
 }
 
-fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Option<Url>, EffectError> {
+/// The cursor of the next page, if there is one.
+fn cursor(body: &Value, pagination: &Pagination) -> Result<Option<String>, EffectError> {
     let Some(path) = &pagination.cursor else {
         return Err(EffectError::parameter(
             "`pagination.cursor` says where the next cursor is; it is missing.",
         ));
     };
-    let cursor = match at_path(body, path) {
-        None | Some(Value::Null | Value::Bool(false)) => return Ok(None),
-        Some(Value::String(text)) if text.is_empty() => return Ok(None),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
+    match at_path(body, path) {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
+        Some(Value::String(text)) if text.is_empty() => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(Value::Number(number)) => Ok(Some(number.to_string())),
         Some(_) => {
             let message = format!("`{path}` in the page's body is neither text nor a number.");
-            return Err(EffectError::new(EffectCode::Parse, message));
+            Err(EffectError::new(EffectCode::Parse, message))
         }
+    }
+}
+
+fn next_by_cursor(
+    url: &Url,
+    cursor: Option<String>,
+    pagination: &Pagination,
+) -> Result<Option<Url>, EffectError> {
+    let Some(cursor) = cursor else {
+        return Ok(None);
     };
     match &pagination.parameter {
         Some(name) => Ok(Some(with_query(url, name, &cursor))),
@@ -263,7 +326,7 @@ fn link(answer: &Answer) -> Result<Option<Url>, EffectError> {
 }
 
 /// The target of the first link with the relation `next`.
-fn next_link(headers: &HeaderMap) -> Option<String> {
+pub fn next_link(headers: &HeaderMap) -> Option<String> {
     let values = headers
         .get_all(LINK)
         .iter()

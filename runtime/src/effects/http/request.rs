@@ -85,7 +85,7 @@ impl Wanted {
 }
 
 /// How the next page is found.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Pagination {
     #[serde(rename = "type")]
@@ -108,7 +108,7 @@ pub(super) struct Pagination {
     pub may_refuse: bool,
 }
 
-#[derive(Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
     /// The Link header's `rel="next"` (RFC 8288).

@@ -6,15 +6,13 @@
 use super::exchange::Mailing;
 use super::serve::{KIND, Reply, written};
 use super::server::Server;
-use crate::effects::connectors::{Connectors, LIMITS};
+use crate::effects::connectors::{Connectors, LIMITS, pair};
 use crate::egress::{Metered, relay};
 use heddle_processes::{Limits, Worker, WorkerError};
 use heddle_sandbox::{EffectCode, EffectError};
-use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 
 /// Codes with which it may fail.
 const CODES: &[EffectCode] = &[EffectCode::MailFailed, EffectCode::Parameter];
@@ -67,12 +65,6 @@ pub fn answered(answer: &[u8]) -> Result<Result<(), EffectError>, serde_json::Er
         Reply::Sent => Ok(()),
         Reply::Failed(failure) => Err(failure.into_error(CODES)),
     })
-}
-
-fn pair() -> io::Result<(UnixStream, OwnedFd)> {
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-    ours.set_nonblocking(true)?;
-    Ok((UnixStream::from_std(ours)?, theirs.into()))
 }
 
 /// The process has ended, or is of no use any more.

@@ -78,6 +78,17 @@ impl Server {
         })
     }
 
+    /// One without TLS.
+    pub fn plain(host: String, port: u16, credentials: Option<Credentials>) -> Self {
+        Server {
+            host,
+            port,
+            tls: Tls::None,
+            tls_ca: None,
+            credentials,
+        }
+    }
+
     /// How TLS is spoken with it.
     pub fn security(&self) -> Result<Security, TlsError> {
         Ok(match self.tls {

@@ -171,7 +171,8 @@ impl Connector {
                 return Err(self.ended(error));
             }
         };
-        let answer = Answer::read(&frame, bytes_max).map_err(|_| self.confused())?;
+        let answer = Answer::read_aside(&self.place.tenant, frame, bytes_max).await;
+        let answer = answer.map_err(|_| self.confused())?;
         self.state = State::Ready;
         Ok(match answer {
             Answer::Failed(_) if self.meter.exceeded() => Answer::Failed(too_much(

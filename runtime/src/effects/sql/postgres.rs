@@ -2,8 +2,12 @@
 //!
 //! Knows nothing about whether it executes in the service or in a separate process.
 
+mod described;
 mod read;
+mod typed;
 mod write;
+
+pub use described::{PostgresType, postgres_value};
 
 use super::failure::failed;
 use super::rows::{Room, Unread, collected, wrong_count, wrong_parameter};

@@ -73,6 +73,13 @@ impl From<TooLarge> for Unread {
     }
 }
 
+impl<'a> Room<'a> {
+    /// As much as this.
+    pub const fn new(bytes: usize, mark: Option<&'a str>) -> Self {
+        Room { left: bytes, mark }
+    }
+}
+
 impl Room<'_> {
     /// Room for something of so many bytes.
     pub fn take(&mut self, bytes: usize) -> Result<(), TooLarge> {
@@ -116,10 +123,7 @@ impl<'a> Rows<'a> {
         Rows {
             statement,
             rows: Vec::new(),
-            room: Room {
-                left: statement.bytes_max,
-                mark: statement.mark.as_deref(),
-            },
+            room: Room::new(statement.bytes_max, statement.mark.as_deref()),
         }
     }
 

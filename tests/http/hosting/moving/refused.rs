@@ -113,6 +113,9 @@ async fn an_archive_needs_its_passphrase_and_an_owner() {
     manifest["version"] = newer["version"].clone();
     let newer = begin(json!({"manifest": manifest, "passphrase": PASSPHRASE})).await;
     newer.assert_refused(400, "VALIDATION");
+    let values: Vec<&Value> = archive.manifest.as_object().unwrap().values().collect();
+    let values = begin(json!({"manifest": values, "passphrase": PASSPHRASE})).await;
+    assert_eq!(values.wrong_fields(), ["manifest"], "{values}");
     // Bob gets what was ann's, who is invited.
     let bob = target.user("bob").await;
     let told = imported(&target, &archive, json!({"owner": "bob@example.com"})).await;

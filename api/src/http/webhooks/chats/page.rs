@@ -20,6 +20,9 @@ pub const TOKEN: &str = "_token";
 const BEFORE: &str = "_before";
 /// Bytes of that; the oldest goes first.
 const BEFORE_BYTES_MAX: usize = 32 << 10;
+/// Bytes of an answer that a page shows. All that was said is shown again with the next one, and takes up to six times as much.
+const ANSWER_BYTES_MAX: usize = 128 << 10;
+const REST: &str = "[The rest of this answer is too long to be shown here.]";
 /// Messages of it, of both sides.
 const TURNS_MAX: usize = 100;
 /// Characters of the title beside each message of the chat's; all of it is the heading.
@@ -65,11 +68,22 @@ impl Transcript {
         Transcript::newest(serde_json::from_str(text).unwrap_or_default())
     }
 
-    /// With a message and its answer.
+    /// With a message and its answer, or the beginning of that.
     pub fn with(&self, message: &str, answer: &str) -> Self {
         let mut turns = self.0.clone();
-        turns.extend([(true, message.to_owned()), (false, answer.to_owned())]);
+        let mut shown = answer.to_owned();
+        if shown.len() > ANSWER_BYTES_MAX {
+            shown.truncate(shown.floor_char_boundary(ANSWER_BYTES_MAX));
+            shown.push_str("…\n\n");
+            shown.push_str(REST);
+        }
+        turns.extend([(true, message.to_owned()), (false, shown)]);
         Transcript::newest(turns)
+    }
+
+    /// How much was said.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.len()).sum()
     }
 
     /// As many as a page shows: short ones are many even where the bytes are limited, and each has a name beside it.

@@ -4,13 +4,35 @@ use heddle_execution::Ended;
 use heddle_model::status::RunStatus;
 use heddle_runtime::response_stream::StreamFormat;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Bytes of an answer on a page, or in JSON; what is more is cut off.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// Of an object, the fields that have what it says.
-const FIELDS: [&str; 4] = ["text", "answer", "message", "output"];
+
+/// Of an object, the fields that have what it says. Nothing else of it is built, however large it is.
+#[derive(Default, Deserialize)]
+struct Fields<'v> {
+    #[serde(borrow)]
+    text: Option<&'v RawValue>,
+    #[serde(borrow)]
+    answer: Option<&'v RawValue>,
+    #[serde(borrow)]
+    message: Option<&'v RawValue>,
+    #[serde(borrow)]
+    output: Option<&'v RawValue>,
+}
+
+impl Fields<'_> {
+    /// The first that is text.
+    fn said(&self) -> Option<String> {
+        let fields = [self.text, self.answer, self.message, self.output];
+        fields.into_iter().flatten().find_map(|value| string(value.get()))
+    }
+}
+
+fn string(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok()
+}
 
 /// What the end of a run says; none if it has failed, or says nothing that is text.
 pub fn answer(ended: &Ended) -> Option<String> {
@@ -33,16 +55,17 @@ pub fn answer(ended: &Ended) -> Option<String> {
 }
 
 fn text(value: &RawValue) -> String {
-    let value: Value = serde_json::from_str(value.get()).unwrap_or_default();
-    let said = match &value {
-        Value::Object(fields) => FIELDS.iter().find_map(|name| fields.get(*name)?.as_str()),
-        other => other.as_str(),
+    let json = value.get();
+    let said = match json.bytes().next() {
+        Some(b'"') => string(json),
+        Some(b'{') => {
+            let fields: Fields<'_> = serde_json::from_str(json).unwrap_or_default();
+            fields.said()
+        }
+        Some(b'n') => Some(String::new()),
+        _ => None,
     };
-    let mut said = match (said, &value) {
-        (Some(said), _) => said.to_owned(),
-        (None, Value::Null) => String::new(),
-        (None, _) => value.to_string(),
-    };
+    let mut said = said.unwrap_or_else(|| json.to_owned());
     said.truncate(said.floor_char_boundary(ANSWER_BYTES_MAX));
     said
 }

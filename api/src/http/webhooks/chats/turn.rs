@@ -14,6 +14,7 @@ use axum::body::Body;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use heddle_execution::blocking::computing_if_large;
 use heddle_execution::{Answer, Begun, Ended, Ticket};
 use heddle_model::chat::Chat;
 use heddle_model::clock::{monotonic, since};
@@ -89,7 +90,7 @@ fn is_well(ended: &Ended) -> bool {
 
 impl Turn {
     /// The answer to a message whose run was accepted.
-    pub async fn answered(&self, app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
+    pub async fn answered(self: &Arc<Self>, app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
         let (run, patience) = (ticket.run_id, patience(app, admitted));
         let asked_at = monotonic();
         let answer = tokio::time::timeout(patience, ticket.answer()).await;
@@ -101,14 +102,18 @@ impl Turn {
                 // Waiting for the beginning counts as well.
                 let rest = patience.saturating_sub(since(asked_at));
                 match gathered(begun, (ticket, rest)).await {
-                    Ok((text, Some(ended))) => self.ended(run, &ended, Some(text), admitted),
+                    Ok((text, Some(ended))) => self.ended(admitted, run, ended, Some(text)).await,
                     // It may have said everything, and wait for something else now.
-                    Ok((text, None)) if !text.is_empty() => self.says(run, &text, "running"),
+                    Ok((text, None)) if !text.is_empty() => {
+                        let bytes = text.len();
+                        let says = move |turn: &Turn| turn.says(run, &text, "running");
+                        self.made(admitted, bytes, says).await
+                    }
                     Ok((_, None)) => self.refused(too_late(run)),
                     Err(error) => self.refused(error.into()),
                 }
             }
-            Ok(Ok(Answer::Whole(ended))) => self.ended(run, &ended, None, admitted),
+            Ok(Ok(Answer::Whole(ended))) => self.ended(admitted, run, ended, None).await,
             Ok(Err(error)) => self.refused(error.into()),
             Err(_) => self.refused(too_late(run)),
         };
@@ -119,8 +124,42 @@ impl Turn {
         response
     }
 
+    /// An answer that says so many bytes, which a page shows with what was said before: made elsewhere if that is much.
+    async fn made(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        bytes: usize,
+        make: impl FnOnce(&Turn) -> Response + Send + 'static,
+    ) -> Response {
+        let before = match &self.kind {
+            Kind::Page(before) => before.bytes(),
+            Kind::Stream | Kind::Whole => 0,
+        };
+        let (turn, bytes) = (self.clone(), bytes.saturating_add(before));
+        let made = computing_if_large(admitted.deployed_by(), bytes, move || make(&turn));
+        match made.await {
+            Ok(response) => response,
+            Err(error) => self.refused(error.into()),
+        }
+    }
+
     /// The answer of a run that has ended, or that goes on but has answered.
-    fn ended(&self, run: RunId, ended: &Ended, streamed: Option<String>, admitted: &Admitted) -> Response {
+    async fn ended(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        run: RunId,
+        ended: Arc<Ended>,
+        streamed: Option<String>,
+    ) -> Response {
+        let with_details = tells_errors(admitted, &ended);
+        let kept = [&ended.output, &ended.response].into_iter().flatten();
+        let kept: usize = kept.map(|text| text.get().len()).sum();
+        let bytes = streamed.as_ref().map_or(0, String::len).saturating_add(kept);
+        let end = move |turn: &Turn| turn.end(run, &ended, streamed, with_details);
+        self.made(admitted, bytes, end).await
+    }
+
+    fn end(&self, run: RunId, ended: &Ended, streamed: Option<String>, with_details: bool) -> Response {
         let text = match streamed {
             Some(text) if is_well(ended) => Some(text),
             Some(_) => None,
@@ -128,7 +167,7 @@ impl Turn {
         };
         match text {
             Some(text) => self.says(run, &text, "completed"),
-            None => self.failed(run, ended, tells_errors(admitted, ended)),
+            None => self.failed(run, ended, with_details),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Answers of connector processes, which are untrusted: their size in memory is limited while they are parsed.
 
 use super::super::serve::Reply;
+use crate::aside::aside_if_large;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -39,6 +40,18 @@ impl Answer {
             Reply::Rows(rows) => Answer::Rows(self::rows(rows.get(), bytes_max)?),
             Reply::Failed(failure) => Answer::Failed(failure.into_error(CODES)),
         })
+    }
+
+    /// The same of a frame that may have megabytes, for a tenant by its id: others must not wait for that.
+    pub async fn read_aside(
+        tenant: &str,
+        frame: Vec<u8>,
+        bytes_max: usize,
+    ) -> Result<Self, serde_json::Error> {
+        // As tenants are numbered.
+        let owner = u128::from_str_radix(&tenant.replace('-', ""), 16).ok();
+        let read = aside_if_large(owner, frame.len(), move || Answer::read(&frame, bytes_max)).await;
+        read.unwrap_or_else(|| Err(Error::custom("it could not be read")))
     }
 }
 

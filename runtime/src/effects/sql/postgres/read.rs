@@ -2,10 +2,9 @@
 //! Neither the bytes nor their types are trusted: the size of the result is computed before it is built.
 
 use super::super::rows::{Room, TooLarge, decimal, float, integer, iso};
+use super::typed::{MadeOf, Typed};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
-use sqlx::TypeInfo;
-use sqlx::postgres::{PgTypeInfo, PgTypeKind};
 use std::ops::RangeInclusive;
 use thiserror::Error;
 
@@ -17,6 +16,8 @@ pub(super) const TYPES_MAX: usize = 8;
 const ELEMENT_BYTES_MIN: usize = 4;
 /// What an element takes at least when it is built.
 const ELEMENT_ROOM_MIN: usize = 8;
+/// What an array takes besides its elements.
+const ARRAY_ROOM: usize = 2;
 
 /// Why a value can't be read.
 #[derive(Debug, Error)]
@@ -57,36 +58,36 @@ pub(super) const EPOCH: NaiveDate = match NaiveDate::from_ymd_opt(2000, 1, 1) {
 };
 
 /// A value of this type, which takes its room.
-pub(super) fn value(of: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>) -> Read<Value> {
+pub(super) fn value(of: &impl Typed, bytes: &[u8], room: &mut Room<'_>) -> Read<Value> {
     nested(of, bytes, room, TYPES_MAX)
 }
 
 /// The type that a domain's values have, and the levels that are left below it.
-pub(super) fn base(of: &PgTypeInfo, mut levels: usize) -> Result<(&PgTypeInfo, usize), TooNested> {
+pub(super) fn base<T: Typed>(of: &T, mut levels: usize) -> Result<(&T, usize), TooNested> {
     let mut of = of;
-    while let PgTypeKind::Domain(base) = of.kind() {
+    while let MadeOf::Domain(base) = of.made_of() {
         levels = levels.checked_sub(1).ok_or(TooNested)?;
         of = base;
     }
     Ok((of, levels))
 }
 
-fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>, levels: usize) -> Read<Value> {
+fn nested(of: &impl Typed, bytes: &[u8], room: &mut Room<'_>, levels: usize) -> Read<Value> {
     let (of, levels) = base(of, levels)?;
-    let value = match of.kind() {
-        PgTypeKind::Array(element) => {
+    let value = match of.made_of() {
+        MadeOf::Array(element) => {
             let levels = levels.checked_sub(1).ok_or(TooNested)?;
             return array(element, bytes, room, levels);
         }
-        PgTypeKind::Enum(_) => text(bytes),
-        _ => single(of, bytes, room)?,
+        MadeOf::Words => text(bytes),
+        MadeOf::Domain(_) | MadeOf::Nothing => single(of.name(), bytes, room)?,
     };
     Ok(room.hold(value)?)
 }
 
 /// A value of a type that is not made of others.
-fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room<'_>) -> Read<Value> {
-    Ok(match of.name() {
+fn single(name: &str, bytes: &[u8], room: &Room<'_>) -> Read<Value> {
+    Ok(match name {
         "BOOL" => (bytes != [0]).into(),
         "INT2" => integer(i16::from_be_bytes(fixed(bytes)?).into()),
         "INT4" => integer(i32::from_be_bytes(fixed(bytes)?).into()),
@@ -282,7 +283,7 @@ fn interval(bytes: &[u8]) -> Read<String> {
 }
 
 /// Dimensions first; elements of any number of dimensions follow in row order.
-fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>, levels: usize) -> Read<Value> {
+fn array(element: &impl Typed, bytes: &[u8], room: &mut Room<'_>, levels: usize) -> Read<Value> {
     let mut reader = Reader(bytes);
     let dimensions = usize::try_from(reader.i32()?).map_err(|_| ReadError::NegativeDimensions)?;
     let (_has_nulls, _element_oid) = (reader.i32()?, reader.i32()?);
@@ -305,13 +306,14 @@ fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>, levels: usize)
         return Err(ReadError::EndsEarly);
     }
     room.fits(count.saturating_mul(ELEMENT_ROOM_MIN))?;
+    room.take(ARRAY_ROOM)?;
     let mut items = Vec::with_capacity(count);
     for _ in 0..count {
         items.push(self::element(element, &mut reader, room, levels)?);
     }
     // From the innermost dimension outwards; the outermost is the array itself.
     for length in lengths.iter().skip(1).rev() {
-        room.take(items.len() / length * 2)?;
+        room.take(items.len() / length * ARRAY_ROOM)?;
         let mut rest = items.into_iter();
         let mut rows = Vec::new();
         while rest.len() > 0 {
@@ -322,7 +324,7 @@ fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room<'_>, levels: usize)
     Ok(Value::Array(items))
 }
 
-fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room<'_>, levels: usize) -> Read<Value> {
+fn element(of: &impl Typed, reader: &mut Reader<'_>, room: &mut Room<'_>, levels: usize) -> Read<Value> {
     let Ok(length) = usize::try_from(reader.i32()?) else {
         return Ok(room.hold(Value::Null)?);
     };

@@ -93,7 +93,8 @@ impl Connector {
         self.busy += since(began);
         let answer = answer.map_err(|error| ended(target, &error))?;
         let confused = |error: serde_json::Error| ended(target, &WorkerError::Malformed(error.to_string()));
-        let answer = Answer::read(&answer, statement.bytes_max).map_err(confused)?;
+        let answer = Answer::read_aside(&self.place.tenant, answer, statement.bytes_max).await;
+        let answer = answer.map_err(confused)?;
         self.is_broken = false;
         match answer {
             Answer::Rows(rows) => Ok(rows),

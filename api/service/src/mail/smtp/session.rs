@@ -1,0 +1,329 @@
+//! What a client of the SMTP receiver says, and what it is replied, over whatever connection. Lines, messages, recipients, errors and silence
+//! have bounds. Knows nothing of who has an address and of what becomes of a message.
+
+use futures_util::future::BoxFuture;
+use heddle_execution::mail::{BYTES_MAX, RECIPIENTS_MAX};
+use heddle_model::error::{ServiceError, chain};
+use smtp_proto::request::receiver::DataReceiver;
+use smtp_proto::{Error, Request};
+use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+
+/// How long a client may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Commands that can't be understood before the connection is closed.
+const ERRORS_MAX: u32 = 20;
+/// Bytes of a command.
+const LINE_BYTES_MAX: u64 = 4096;
+
+/// Who has an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressee {
+    /// A node that is deployed.
+    Node,
+    /// One that is not.
+    Inactive,
+    /// Nobody.
+    Unknown,
+}
+
+/// Whoever messages are handed to.
+pub trait Post {
+    /// The part of its addresses after the @.
+    fn domain(&self) -> &str;
+
+    /// Who gets what is sent there.
+    fn addressee<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Addressee, ServiceError>>;
+
+    /// Takes a message; what its sender is replied.
+    fn deliver<'a>(&'a self, recipients: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>>;
+}
+
+/// What a client has said so far.
+pub struct Session<P, S> {
+    post: P,
+    stream: BufReader<S>,
+    has_greeted: bool,
+    has_sender: bool,
+    recipients: Vec<String>,
+    errors: u32,
+}
+
+/// Whether the session goes on.
+enum Next {
+    Command,
+    Close,
+}
+
+impl<P, S> Session<P, S>
+where
+    P: Post,
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    pub fn new(post: P, stream: S) -> Self {
+        Session {
+            post,
+            stream: BufReader::new(stream),
+            has_greeted: false,
+            has_sender: false,
+            recipients: Vec::new(),
+            errors: 0,
+        }
+    }
+
+    /// To the client's last word, or ours.
+    pub async fn run(mut self) -> io::Result<()> {
+        let greeting = format!("220 {} heddle accepts mail for patterns", self.post.domain());
+        self.say(&greeting).await?;
+        while let Some(line) = self.line().await? {
+            let request = Request::parse(&mut line.iter()).map(Request::into_owned);
+            let next = match request {
+                Ok(request) => self.obey(request).await?,
+                Err(error) => self.misunderstood(&error).await?,
+            };
+            if let Next::Close = next {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// A command with its line's end. `None`: there are no more.
+    async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let limited = &mut (&mut self.stream).take(LINE_BYTES_MAX);
+        in_time(limited.read_until(b'\n', &mut line)).await?;
+        if line.last() == Some(&b'\n') {
+            return Ok(Some(line));
+        }
+        if !line.is_empty() {
+            self.say("500 5.5.2 The line is too long or incomplete").await?;
+        }
+        Ok(None)
+    }
+
+    async fn say(&mut self, reply: &str) -> io::Result<()> {
+        in_time(self.stream.get_mut().write_all(format!("{reply}\r\n").as_bytes())).await
+    }
+
+    async fn answer(&mut self, reply: &str) -> io::Result<Next> {
+        self.say(reply).await.map(|()| Next::Command)
+    }
+
+    async fn obey(&mut self, request: Request<String>) -> io::Result<Next> {
+        match request {
+            Request::Ehlo { .. } => {
+                self.greet();
+                let size = BYTES_MAX;
+                let domain = self.post.domain();
+                let extensions = format!("250-{domain}\r\n250-SIZE {size}\r\n250-8BITMIME\r\n250-SMTPUTF8");
+                self.answer(&format!("{extensions}\r\n250 ENHANCEDSTATUSCODES"))
+                    .await
+            }
+            Request::Helo { .. } => {
+                self.greet();
+                let reply = format!("250 {}", self.post.domain());
+                self.answer(&reply).await
+            }
+            Request::Mail { from } => self.mail(from.size).await,
+            Request::Rcpt { to } => self.rcpt(to.address).await,
+            Request::Data => self.data().await,
+            Request::Rset => {
+                self.forget();
+                self.answer("250 2.0.0 Forgotten").await
+            }
+            Request::Noop { .. } => self.answer("250 2.0.0 Done").await,
+            Request::Vrfy { .. } => {
+                self.answer("252 2.1.5 Cannot verify the address, but will try to deliver mail")
+                    .await
+            }
+            Request::Help { .. } => self.answer("214 2.0.0 See RFC 5321").await,
+            Request::Quit => {
+                self.say("221 2.0.0 Goodbye").await?;
+                Ok(Next::Close)
+            }
+            _ => self.answer("502 5.5.1 Command not implemented").await,
+        }
+    }
+
+    fn greet(&mut self) {
+        self.has_greeted = true;
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.has_sender = false;
+        self.recipients.clear();
+    }
+
+    async fn mail(&mut self, size: usize) -> io::Result<Next> {
+        if !self.has_greeted || self.has_sender {
+            return self
+                .answer("503 5.5.1 Send HELO first, and only one MAIL at a time")
+                .await;
+        }
+        if size > BYTES_MAX {
+            return self.answer("552 5.3.4 The message is too large").await;
+        }
+        self.has_sender = true;
+        self.answer("250 2.1.0 Sender accepted").await
+    }
+
+    async fn rcpt(&mut self, address: String) -> io::Result<Next> {
+        if !self.has_sender {
+            return self.answer("503 5.5.1 Send MAIL first").await;
+        }
+        if self.recipients.len() >= RECIPIENTS_MAX {
+            return self.answer("452 4.5.3 Too many recipients").await;
+        }
+        match self.post.addressee(&address).await {
+            Ok(Addressee::Node) => {
+                self.recipients.push(address);
+                self.answer("250 2.1.5 Taken").await
+            }
+            Ok(Addressee::Inactive) => {
+                self.answer("450 4.2.1 No deployment of the pattern is active")
+                    .await
+            }
+            Ok(Addressee::Unknown) => self.answer("550 5.1.1 No such mailbox").await,
+            Err(error) => {
+                tracing::warn!("Can't look up an address now: {}", chain(&error));
+                self.answer("451 4.3.0 Try again later").await
+            }
+        }
+    }
+
+    async fn data(&mut self) -> io::Result<Next> {
+        if self.recipients.is_empty() {
+            return self.answer("503 5.5.1 Send RCPT first").await;
+        }
+        self.say("354 Send the message; end it with a line that contains only a dot")
+            .await?;
+        let Some(message) = self.message().await? else {
+            self.forget();
+            return self.answer("552 5.3.4 The message is too large").await;
+        };
+        let recipients = std::mem::take(&mut self.recipients);
+        self.forget();
+        let reply = self.post.deliver(&recipients, message).await;
+        self.answer(&reply).await
+    }
+
+    /// A message with its dots unstuffed. `None`: it was too large; its rest was read and thrown away.
+    async fn message(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let max = BYTES_MAX;
+        let (mut receiver, mut message, mut is_too_large) = (DataReceiver::new(), Vec::new(), false);
+        // The end of the command's line: a dot behind it is at the beginning of one as well (RFC 5321, section 4.1.1.4).
+        receiver.ingest(&mut b"\r\n".iter(), &mut Vec::new());
+        loop {
+            let buffer = in_time(self.stream.fill_buf()).await?;
+            if buffer.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let mut bytes = buffer.iter();
+            let is_whole = receiver.ingest(&mut bytes, &mut message);
+            let used = buffer.len() - bytes.as_slice().len();
+            self.stream.consume(used);
+            if message.len() > max {
+                is_too_large = true;
+                message.clear();
+            }
+            if is_whole {
+                return Ok((!is_too_large).then_some(message));
+            }
+        }
+    }
+
+    async fn misunderstood(&mut self, error: &Error) -> io::Result<Next> {
+        self.errors += 1;
+        if self.errors >= ERRORS_MAX {
+            self.say("421 4.7.0 Too many errors").await?;
+            return Ok(Next::Close);
+        }
+        self.answer(match error {
+            Error::InvalidSenderAddress => "553 5.1.7 Invalid sender address",
+            Error::InvalidRecipientAddress => "553 5.1.3 Invalid recipient address",
+            Error::SyntaxError { .. } | Error::InvalidParameter { .. } => {
+                "501 5.5.4 Syntax error in the command"
+            }
+            Error::UnsupportedParameter { .. } => "555 5.5.4 Parameter not supported",
+            _ => "500 5.5.1 Unknown command",
+        })
+        .await
+    }
+}
+
+/// An error once nothing has moved for too long.
+pub(super) async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let done = tokio::time::timeout(SILENCE_MAX, work).await;
+    done.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Takes whatever comes for one address.
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<Vec<u8>>>);
+
+    impl Post for &Kept {
+        fn domain(&self) -> &str {
+            "here.example"
+        }
+
+        fn addressee<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Addressee, ServiceError>> {
+            let found: Result<Addressee, ServiceError> = Ok(match address {
+                "ann@here.example" => Addressee::Node,
+                _ => Addressee::Unknown,
+            });
+            Box::pin(std::future::ready(found))
+        }
+
+        fn deliver<'a>(&'a self, _: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>> {
+            self.0.lock().unwrap().push(message);
+            let reply: Cow<'static, str> = "250 2.0.0 Message accepted".into();
+            Box::pin(std::future::ready(reply))
+        }
+    }
+
+    /// The codes of what is replied to all this, and the messages.
+    async fn replied(said: &str) -> (Vec<String>, Vec<Vec<u8>>) {
+        let (kept, mut replies) = (Kept::default(), Vec::new());
+        let stream = tokio::io::join(said.as_bytes(), &mut replies);
+        // A connection that ends within a message is an error.
+        let _ = Session::new(&kept, stream).run().await;
+        let replies = String::from_utf8(replies).unwrap();
+        let codes = replies.lines().filter_map(|line| line.get(..4));
+        let codes = codes.map(|code| code.trim_end().to_owned());
+        (codes.collect(), kept.0.into_inner().unwrap())
+    }
+
+    const BEFORE: &str =
+        "HELO a\r\nMAIL FROM:<>\r\nRCPT TO:<bob@here.example>\r\nRCPT TO:<ann@here.example>\r\nDATA\r\n";
+
+    #[tokio::test]
+    async fn dots_are_unstuffed_from_the_first_line_on() {
+        for (data, message) in [
+            ("a\r\n..b\r\n.\r\n", "a\r\n.b\r\n"),
+            ("..a\r\n.\r\n", ".a\r\n"),
+            (".\r\n", ""),
+        ] {
+            let (codes, messages) = replied(&format!("{BEFORE}{data}QUIT\r\n")).await;
+            assert_eq!(
+                codes,
+                ["220", "250", "250", "550", "250", "354", "250", "221"],
+                "{data:?}"
+            );
+            assert_eq!(messages, [message.as_bytes()], "{data:?}");
+        }
+        let (codes, messages) = replied(&format!("{BEFORE}a\r\n.b\r\n")).await;
+        assert_eq!(
+            (codes.last().map(String::as_str), messages.len()),
+            (Some("354"), 0)
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Requests with many values, which take many times as much memory as values than as text: an owner has so many of them as values at a
+//! time, however many of their runs ask. Knows nothing of effects.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Values that count as one part. Requests with fewer don't count.
+const PART_VALUES: usize = 1 << 16;
+/// Parts of an owner. A request with more takes all of them.
+const PARTS: u16 = 16;
+
+type Rooms = HashMap<Option<u128>, Weak<Semaphore>>;
+
+/// Of owners who have parts, or wait for some.
+static BY_OWNER: LazyLock<Mutex<Rooms>> = LazyLock::new(Mutex::default);
+
+/// How many values a text of JSON has at most: one more than what separates and what opens.
+pub(super) fn values_at_most(json: &[u8]) -> usize {
+    let (mut count, mut in_text, mut is_escaped) = (1, false, false);
+    for byte in json {
+        match (in_text, byte) {
+            (true, _) if is_escaped => is_escaped = false,
+            (true, b'\\') => is_escaped = true,
+            (_, b'"') => in_text = !in_text,
+            (false, b',' | b'[' | b'{') => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// The same of what only counts if it has many.
+pub(super) fn values_if_many(json: &str) -> usize {
+    match json.len() < PART_VALUES {
+        true => 0,
+        false => values_at_most(json.as_bytes()),
+    }
+}
+
+/// Waits until there is room for so many values of an owner's; few need none.
+pub(super) async fn room(owner: Option<u128>, values: usize) -> Option<OwnedSemaphorePermit> {
+    let parts = u16::try_from(values / PART_VALUES).unwrap_or(PARTS).min(PARTS);
+    match parts {
+        0 => None,
+        parts => rooms(owner).acquire_many_owned(parts.into()).await.ok(),
+    }
+}
+
+fn rooms(owner: Option<u128>) -> Arc<Semaphore> {
+    let mut by_owner = BY_OWNER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(rooms) = by_owner.get(&owner).and_then(Weak::upgrade) {
+        return rooms;
+    }
+    by_owner.retain(|_, rooms| rooms.strong_count() > 0);
+    let rooms = Arc::new(Semaphore::new(PARTS.into()));
+    by_owner.insert(owner, Arc::downgrade(&rooms));
+    rooms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn values_are_counted_outside_of_texts() {
+        for (json, values) in [
+            ("7", 1),
+            ("[1,2]", 3),
+            ("{\"a\":[{}]}", 4),
+            ("[\"a,[{\\\",\",0]", 3),
+        ] {
+            assert_eq!(values_at_most(json.as_bytes()), values, "{json}");
+        }
+        assert_eq!(values_if_many("[1,2]"), 0);
+        assert_eq!(values_if_many(&format!("[0{}]", ",0".repeat(99_999))), 100_001);
+    }
+
+    #[tokio::test]
+    async fn an_owner_has_room_for_so_many_values_at_a_time() {
+        let (one, other) = (Some(1), Some(2));
+        assert!(room(one, PART_VALUES - 1).await.is_none());
+        let all = room(one, usize::MAX).await;
+        assert!(all.is_some());
+        assert!(room(one, PART_VALUES - 1).await.is_none());
+        assert!(room(other, usize::MAX).await.is_some());
+        let mut next = pin!(room(one, PART_VALUES));
+        let is_waiting = next.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(is_waiting.is_pending());
+        drop(all);
+        assert!(next.await.is_some());
+    }
+}

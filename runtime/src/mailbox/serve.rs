@@ -1,0 +1,146 @@
+//! The process in which a server of mailboxes is talked to: it has what is needed to log in, one mailbox's messages as they pass, and
+//! a connection that the service has made.
+//!
+//! Knows nothing of the egress guard, and of which messages are new.
+
+use super::imap::AboutMessage;
+use super::pop::{self, ListedMessage};
+use super::server::{Server, failed};
+use super::session::{Answer, Numbering, Question, Selection};
+use super::wire::Trouble;
+use crate::effects::connectors::{self, Failure, receive, reply};
+use crate::egress::{Meter, Metered};
+use heddle_processes::{Channel, ChannelError, Rights, Sender};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::os::unix::net::UnixStream;
+
+/// Its name on the command line.
+pub const KIND: &str = "mailbox";
+/// What a frame begins with that holds a message as it is. Nothing in JSON begins so.
+pub(super) const MESSAGE: u8 = 0;
+/// More than a search may find: its answer has fewer bytes.
+pub(super) const FOUND_MAX: usize = 1 << 20;
+/// Messages of which something is told at once.
+pub(super) const TOLD_MAX: usize = 10_000;
+
+/// What the service asks for first; then there are questions.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Entry<Of, Which> {
+    pub server: Of,
+    /// `None`: it is only to log in.
+    pub selection: Option<Which>,
+}
+
+/// What is answered. A message is in a frame of its own, behind [`MESSAGE`].
+#[derive(Serialize, Deserialize)]
+pub(super) enum Reply {
+    /// The mailbox is open.
+    Entered {
+        numbering: Numbering,
+        can_wait: bool,
+    },
+    Found(Few<u32, FOUND_MAX>),
+    Listed(Few<ListedMessage, { pop::MESSAGES_MAX }>),
+    Told(Few<AboutMessage, TOLD_MAX>),
+    /// A message is gone.
+    Gone,
+    Waited(bool),
+    Done,
+    Failed(Failure),
+}
+
+/// A list of so many at most; of a longer one no more is read.
+#[derive(Serialize)]
+pub(super) struct Few<T, const MAX: usize>(pub Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Reader::<T, MAX>(PhantomData))
+    }
+}
+
+struct Reader<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Reader<T, MAX> {
+    type Value = Few<T, MAX>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a list of at most {MAX}")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut few = Vec::new();
+        while let Some(item) = items.next_element()? {
+            if few.len() >= MAX {
+                return Err(Error::invalid_length(few.len() + 1, &self));
+            }
+            few.push(item);
+        }
+        Ok(Few(few))
+    }
+}
+
+/// Talks by the connection that this process was given.
+pub fn serve(limits: &str) -> Result<(), ChannelError> {
+    connectors::serve(limits, Rights::Peer, Channel::peer, talk)
+}
+
+async fn talk(channel: Channel, peer: UnixStream) -> io::Result<()> {
+    let peer = tokio::net::UnixStream::from_std(peer)?;
+    let (mut sender, mut receiver) = channel.into_halves()?;
+    let Some(frame) = receive(&mut receiver).await? else {
+        return Ok(());
+    };
+    let Entry { server, selection }: Entry<Server, Selection> = serde_json::from_slice(&frame)?;
+    let meter = Meter::new(0);
+    let stream = Metered {
+        stream: peer,
+        meter: meter.clone(),
+    };
+    let entered = server.enter(Box::new(stream), selection.as_ref(), &meter).await;
+    let mut session = match entered {
+        Ok(session) => session,
+        Err(trouble) => return say(&mut sender, &told(&server, trouble)).await,
+    };
+    let entered = Reply::Entered {
+        numbering: session.numbering(),
+        can_wait: session.can_wait(),
+    };
+    say(&mut sender, &entered).await?;
+    while let Some(frame) = receive(&mut receiver).await? {
+        let question: Question = serde_json::from_slice(&frame)?;
+        let reply = match session.answer(&question).await {
+            Ok(Answer::Message(Some(message))) => {
+                give(&mut sender, message).await?;
+                continue;
+            }
+            Ok(Answer::Message(None)) => Reply::Gone,
+            Ok(Answer::Found(found)) => Reply::Found(Few(found)),
+            Ok(Answer::Listed(listed)) => Reply::Listed(Few(listed)),
+            Ok(Answer::Told(about)) => Reply::Told(Few(about)),
+            Ok(Answer::Waited(has_news)) => Reply::Waited(has_news),
+            Ok(Answer::Done) => Reply::Done,
+            Err(trouble) => told(&server, trouble),
+        };
+        say(&mut sender, &reply).await?;
+    }
+    Ok(())
+}
+
+fn told(server: &Server, trouble: Trouble) -> Reply {
+    Reply::Failed(failed(&server.name(), trouble).into())
+}
+
+async fn say(sender: &mut Sender, said: &Reply) -> io::Result<()> {
+    let sent = reply(sender, said).await?;
+    sent.map_err(|bytes_max| io::Error::other(format!("an answer has more than {bytes_max} bytes")))
+}
+
+async fn give(sender: &mut Sender, mut message: Vec<u8>) -> io::Result<()> {
+    message.insert(0, MESSAGE);
+    sender.send(&message).await.map_err(io::Error::other)
+}

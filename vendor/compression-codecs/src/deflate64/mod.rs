@@ -1,0 +1,3 @@
+mod decoder;
+
+pub use self::decoder::Deflate64Decoder;

@@ -1,0 +1,5 @@
+mod decoder;
+mod encoder;
+pub mod params;
+
+pub use self::{decoder::FlateDecoder, encoder::FlateEncoder};

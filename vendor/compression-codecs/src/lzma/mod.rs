@@ -1,0 +1,6 @@
+mod decoder;
+mod encoder;
+
+pub mod params;
+
+pub use self::{decoder::LzmaDecoder, encoder::LzmaEncoder};

@@ -1,0 +1,4 @@
+mod decoder;
+mod encoder;
+
+pub use self::{decoder::XzDecoder, encoder::XzEncoder};
