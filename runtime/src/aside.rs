@@ -2,12 +2,11 @@
 //! answer webhooks and execute runs, and an owner has as many of them at a time as there are processors: whoever has much to be
 //! done waits for their own, and keeps nobody else's waiting. Knows nothing of what is computed.
 
+use crate::per_owner::PerOwner;
 use heddle_processes::give_way;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Semaphore;
 
 /// What has no more bytes is done where it comes.
 pub const SMALL_BYTES_MAX: usize = 64 << 10;
@@ -15,8 +14,6 @@ pub const SMALL_BYTES_MAX: usize = 64 << 10;
 const NICENESS: u8 = 10;
 /// Owners who have all of their threads at the same time; beyond that, the first come first.
 const OWNERS_AT_ONCE: usize = 8;
-/// Owners from which on those that have nothing to be done are forgotten.
-const REMEMBERED_MAX: usize = 1_024;
 
 /// Those of the process. `None`: the system has none for it.
 static ASIDE: LazyLock<Option<Aside>> = LazyLock::new(|| {
@@ -56,8 +53,7 @@ pub const fn is_small(bytes: usize) -> bool {
 struct Aside {
     /// Of which only the threads for blocking work are used.
     threads: Runtime,
-    per_owner: usize,
-    by_owner: Mutex<HashMap<Option<u128>, Weak<Semaphore>>>,
+    turns: PerOwner,
 }
 
 impl Aside {
@@ -69,8 +65,7 @@ impl Aside {
             .build()?;
         Ok(Aside {
             threads,
-            per_owner,
-            by_owner: Mutex::default(),
+            turns: PerOwner::new(per_owner),
         })
     }
 
@@ -80,7 +75,7 @@ impl Aside {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         // They are never closed.
-        let turn = self.turns_of(owner).acquire_owned().await.ok();
+        let turn = self.turns.of(owner).acquire_owned().await.ok();
         let done = self.threads.spawn_blocking(move || {
             // It ends with the work, also if nobody waits for that any more.
             let _turn = turn;
@@ -88,26 +83,14 @@ impl Aside {
         });
         done.await.ok()
     }
-
-    /// The same for as long as somebody has or wants one.
-    fn turns_of(&self, owner: Option<u128>) -> Arc<Semaphore> {
-        let mut by_owner = self.by_owner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turns) = by_owner.get(&owner).and_then(Weak::upgrade) {
-            return turns;
-        }
-        if by_owner.len() >= REMEMBERED_MAX {
-            by_owner.retain(|_, turns| turns.strong_count() > 0);
-        }
-        let turns = Arc::new(Semaphore::new(self.per_owner));
-        by_owner.insert(owner, Arc::downgrade(&turns));
-        turns
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::per_owner::REMEMBERED_MAX;
     use futures_util::FutureExt;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
 
@@ -159,9 +142,9 @@ mod tests {
                 assert_eq!(aside.perform(Some(1), panics).await, None);
             }
             for owner in 0..3 * REMEMBERED_MAX as u128 {
-                drop(aside.turns_of(Some(owner)));
+                drop(aside.turns.of(Some(owner)));
             }
-            assert!(aside.by_owner.lock().unwrap().len() <= REMEMBERED_MAX);
+            assert!(aside.turns.remembered() <= REMEMBERED_MAX);
         });
     }
 

@@ -27,6 +27,7 @@ mod machine;
 mod mailbox;
 mod outcome;
 mod outside;
+mod per_owner;
 mod plan;
 mod precompile;
 mod probe;

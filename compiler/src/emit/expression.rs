@@ -51,11 +51,11 @@ impl FunctionBuilder<'_> {
             Expression::Logical(operator, left, right) => self.logical(*operator, left, right),
             Expression::Conditional(test, consequent, alternate) => {
                 self.truth(test);
-                self.open_if(HANDLE);
-                self.expression(consequent);
-                self.instructions().else_();
-                self.expression(alternate);
-                self.close();
+                self.branches(
+                    HANDLE,
+                    |this| this.expression(consequent),
+                    |this| this.expression(alternate),
+                );
             }
             Expression::Template(quasis, expressions) => self.template(quasis, expressions),
             Expression::Text(value) => {
@@ -357,13 +357,35 @@ impl FunctionBuilder<'_> {
         self.blocks += 1;
     }
 
+    /// What one or the other gives, by the truth value on the operand stack.
+    pub(super) fn branches(
+        &mut self,
+        leaves: ValType,
+        first: impl FnOnce(&mut Self),
+        second: impl FnOnce(&mut Self),
+    ) {
+        self.open_if(leaves);
+        first(self);
+        self.instructions().else_();
+        second(self);
+        self.close();
+    }
+
+    /// `&&` or `||` of the truth value on the operand stack and of a second one, which is worked out if it is needed.
+    pub(super) fn both_or_either(&mut self, operator: Logical, second: impl FnOnce(&mut Self)) {
+        match operator {
+            Logical::And => self.branches(ValType::I32, second, |this| this.integer(0)),
+            _ => self.branches(ValType::I32, |this| this.integer(1), second),
+        }
+    }
+
     /// Opens an `if` that leaves a value of this type.
-    pub(super) fn open_if(&mut self, leaves: ValType) {
+    fn open_if(&mut self, leaves: ValType) {
         self.instructions().if_(BlockType::Result(leaves));
         self.blocks += 1;
     }
 
-    pub(super) fn close(&mut self) {
+    fn close(&mut self) {
         self.instructions().end();
         self.blocks -= 1;
     }

@@ -5,11 +5,10 @@
 
 use super::body::FunctionBuilder;
 use super::module::{Module, Operands};
-use super::unboxed::{Kind, is_instruction};
-use crate::expression::{Binary, Element, Expression, Logical, Name, Unary};
+use super::unboxed::{Function, Kind, function, is_arithmetic, is_comparison, is_instruction};
+use crate::expression::{Binary, Expression, Logical, Name, Unary};
 use crate::lowered::Argument;
 use heddle_contract::abi;
-use heddle_values::methods::{Global, function_of_number};
 use wasm_encoder::ValType;
 
 /// Levels of an expression that has such a form.
@@ -93,11 +92,9 @@ impl Operands {
                 if_numbers(&[kind(operand)], Kind::Number)
             }
             Expression::Unary(Unary::Not, operand) if kind(operand) != Kind::Any => Kind::Truth,
-            Expression::Binary(operator, left, right) => match form_of(*operator) {
-                Form::Arithmetic => if_numbers(&[kind(left), kind(right)], Kind::Number),
-                Form::Comparison => if_numbers(&[kind(left), kind(right)], Kind::Truth),
-                Form::None => Kind::Any,
-            },
+            Expression::Binary(operator, left, right) => {
+                if_numbers(&[kind(left), kind(right)], of_two_numbers(*operator))
+            }
             Expression::Logical(Logical::And | Logical::Or, left, right)
                 if kind(left) == Kind::Truth && kind(right) == Kind::Truth =>
             {
@@ -108,8 +105,12 @@ impl Operands {
                 if first == second { first } else { Kind::Any }
             }
             Expression::Global(global, arguments) => match function(*global, arguments) {
-                Some((_, first, None)) => if_numbers(&[kind(first)], Kind::Number),
-                Some((_, first, Some(second))) => if_numbers(&[kind(first), kind(second)], Kind::Number),
+                Some(Function::Number(argument) | Function::Unary(_, argument)) => {
+                    if_numbers(&[kind(argument)], Kind::Number)
+                }
+                Some(Function::Extreme(_, first, second)) => {
+                    if_numbers(&[kind(first), kind(second)], Kind::Number)
+                }
                 None => Kind::Any,
             },
             other if self.local(other).is_some() => Kind::Number,
@@ -118,45 +119,15 @@ impl Operands {
     }
 }
 
-/// How an operator works on two numbers.
-enum Form {
-    Arithmetic,
-    Comparison,
-    None,
-}
-
-fn form_of(operator: Binary) -> Form {
+/// What an operator gives of two numbers.
+fn of_two_numbers(operator: Binary) -> Kind {
     match operator {
-        Binary::Add
-        | Binary::Subtract
-        | Binary::Multiply
-        | Binary::Divide
-        | Binary::Remainder
-        | Binary::Power => Form::Arithmetic,
-        Binary::Less
-        | Binary::LessEqual
-        | Binary::Greater
-        | Binary::GreaterEqual
-        | Binary::Equal
-        | Binary::NotEqual
-        | Binary::StrictEqual
-        | Binary::StrictNotEqual => Form::Comparison,
-        _ => Form::None,
-    }
-}
-
-/// A global function of one or two numbers.
-fn function(global: Global, arguments: &[Element]) -> Option<(Global, &Expression, Option<&Expression>)> {
-    match arguments {
-        [Element::Item(first)] if global == Global::Number || function_of_number(global).is_some() => {
-            Some((global, first, None))
-        }
-        [Element::Item(first), Element::Item(second)]
-            if matches!(global, Global::MathMax | Global::MathMin) =>
-        {
-            Some((global, first, Some(second)))
-        }
-        _ => None,
+        // It looks into objects.
+        Binary::In => Kind::Any,
+        Binary::Add => Kind::Number,
+        _ if is_arithmetic(operator) => Kind::Number,
+        _ if is_comparison(operator) => Kind::Truth,
+        _ => Kind::Any,
     }
 }
 
@@ -184,22 +155,22 @@ impl FunctionBuilder<'_> {
             }
             Expression::Conditional(test, first, second) => {
                 self.form_truth(test, operands);
-                self.open_if(ValType::F64);
-                self.form_number(first, operands);
-                self.instructions().else_();
-                self.form_number(second, operands);
-                self.close();
+                self.branches(
+                    ValType::F64,
+                    |this| this.form_number(first, operands),
+                    |this| this.form_number(second, operands),
+                );
             }
             Expression::Global(global, arguments) => match function(*global, arguments) {
-                Some((Global::Number, argument, None)) => self.form_number(argument, operands),
-                Some((global, argument, None)) => {
+                Some(Function::Number(argument)) => self.form_number(argument, operands),
+                Some(Function::Unary(global, argument)) => {
                     if !is_instruction(global) {
                         self.integer(global.number());
                     }
                     self.form_number(argument, operands);
                     self.function_of_number(global);
                 }
-                Some((global, first, Some(second))) => {
+                Some(Function::Extreme(global, first, second)) => {
                     self.form_number(first, operands);
                     self.form_number(second, operands);
                     self.extreme(global);
@@ -218,32 +189,22 @@ impl FunctionBuilder<'_> {
                 self.form_truth(operand, operands);
                 self.instructions().i32_eqz();
             }
-            Expression::Binary(operator, left, right) if matches!(form_of(*operator), Form::Comparison) => {
+            Expression::Binary(operator, left, right) if of_two_numbers(*operator) == Kind::Truth => {
                 self.form_number(left, operands);
                 self.form_number(right, operands);
                 self.comparison(*operator);
             }
             Expression::Logical(operator, left, right) => {
                 self.form_truth(left, operands);
-                self.open_if(ValType::I32);
-                if *operator == Logical::And {
-                    self.form_truth(right, operands);
-                    self.instructions().else_();
-                    self.integer(0);
-                } else {
-                    self.integer(1);
-                    self.instructions().else_();
-                    self.form_truth(right, operands);
-                }
-                self.close();
+                self.both_or_either(*operator, |this| this.form_truth(right, operands));
             }
             Expression::Conditional(test, first, second) => {
                 self.form_truth(test, operands);
-                self.open_if(ValType::I32);
-                self.form_truth(first, operands);
-                self.instructions().else_();
-                self.form_truth(second, operands);
-                self.close();
+                self.branches(
+                    ValType::I32,
+                    |this| this.form_truth(first, operands),
+                    |this| this.form_truth(second, operands),
+                );
             }
             _ => {
                 self.form_number(expression, operands);

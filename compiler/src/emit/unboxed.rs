@@ -55,14 +55,14 @@ fn kind_within(expression: &Expression, levels: u32) -> Kind {
     }
 }
 
-fn is_arithmetic(operator: Binary) -> bool {
+pub(super) fn is_arithmetic(operator: Binary) -> bool {
     matches!(
         operator,
         Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder | Binary::Power
     )
 }
 
-fn is_comparison(operator: Binary) -> bool {
+pub(super) fn is_comparison(operator: Binary) -> bool {
     is_relation(operator)
         || matches!(
             operator,
@@ -78,7 +78,7 @@ fn is_relation(operator: Binary) -> bool {
 }
 
 /// A global function of numbers, by its arguments.
-enum Function<'e> {
+pub(super) enum Function<'e> {
     /// `Number(a)`
     Number(&'e Expression),
     /// Of one number.
@@ -87,7 +87,7 @@ enum Function<'e> {
     Extreme(Global, &'e Expression, &'e Expression),
 }
 
-fn function(global: Global, arguments: &[Element]) -> Option<Function<'_>> {
+pub(super) fn function(global: Global, arguments: &[Element]) -> Option<Function<'_>> {
     match arguments {
         [Element::Item(argument)] if global == Global::Number => Some(Function::Number(argument)),
         [Element::Item(argument)] if function_of_number(global).is_some() => {
@@ -202,11 +202,11 @@ impl FunctionBuilder<'_> {
             }
             Expression::Conditional(test, first, second) if kind(expression) == Kind::Number => {
                 self.truth(test);
-                self.open_if(ValType::F64);
-                self.number_of(first);
-                self.instructions().else_();
-                self.number_of(second);
-                self.close();
+                self.branches(
+                    ValType::F64,
+                    |this| this.number_of(first),
+                    |this| this.number_of(second),
+                );
             }
             Expression::Global(global, arguments) => match function(*global, arguments) {
                 Some(function) => self.number_function(&function),
@@ -359,25 +359,11 @@ impl FunctionBuilder<'_> {
             }
             Expression::Logical(operator @ (Logical::And | Logical::Or), left, right) => {
                 self.truth(left);
-                self.open_if(ValType::I32);
-                if *operator == Logical::And {
-                    self.truth(right);
-                    self.instructions().else_();
-                    self.integer(0);
-                } else {
-                    self.integer(1);
-                    self.instructions().else_();
-                    self.truth(right);
-                }
-                self.close();
+                self.both_or_either(*operator, |this| this.truth(right));
             }
             Expression::Conditional(test, first, second) => {
                 self.truth(test);
-                self.open_if(ValType::I32);
-                self.truth(first);
-                self.instructions().else_();
-                self.truth(second);
-                self.close();
+                self.branches(ValType::I32, |this| this.truth(first), |this| this.truth(second));
             }
             _ if kind(expression) == Kind::Number => {
                 self.number_of(expression);

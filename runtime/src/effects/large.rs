@@ -1,19 +1,17 @@
 //! Requests with many values, which take many times as much memory as values than as text: an owner has so many of them as values at a
 //! time, however many of their runs ask. Knows nothing of effects.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use crate::per_owner::PerOwner;
+use std::sync::LazyLock;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Values that count as one part. Requests with fewer don't count.
 const PART_VALUES: usize = 1 << 16;
 /// Parts of an owner. A request with more takes all of them.
 const PARTS: u16 = 16;
 
-type Rooms = HashMap<Option<u128>, Weak<Semaphore>>;
-
-/// Of owners who have parts, or wait for some.
-static BY_OWNER: LazyLock<Mutex<Rooms>> = LazyLock::new(Mutex::default);
+/// An owner's places are parts.
+static ROOMS: LazyLock<PerOwner> = LazyLock::new(|| PerOwner::new(PARTS.into()));
 
 /// How many values a text of JSON has at most: one more than what separates and what opens.
 pub(super) fn values_at_most(json: &[u8]) -> usize {
@@ -43,19 +41,8 @@ pub(super) async fn room(owner: Option<u128>, values: usize) -> Option<OwnedSema
     let parts = u16::try_from(values / PART_VALUES).unwrap_or(PARTS).min(PARTS);
     match parts {
         0 => None,
-        parts => rooms(owner).acquire_many_owned(parts.into()).await.ok(),
+        parts => ROOMS.of(owner).acquire_many_owned(parts.into()).await.ok(),
     }
-}
-
-fn rooms(owner: Option<u128>) -> Arc<Semaphore> {
-    let mut by_owner = BY_OWNER.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(rooms) = by_owner.get(&owner).and_then(Weak::upgrade) {
-        return rooms;
-    }
-    by_owner.retain(|_, rooms| rooms.strong_count() > 0);
-    let rooms = Arc::new(Semaphore::new(PARTS.into()));
-    by_owner.insert(owner, Arc::downgrade(&rooms));
-    rooms
 }
 
 #[cfg(test)]
