@@ -28,6 +28,9 @@ pub struct Explained {
     /// Why the engine evaluates it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Why>,
+    /// If the engine executes a module: what of it is compiled all the same, bytes of the module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiled_part: Option<Range<usize>>,
     /// Whether it is the module of a JavaScript node or of a definition, which the engine executes also where its compiled
     /// form fails.
     #[serde(skip)]
@@ -98,6 +101,7 @@ fn explained(node: Option<&str>, definition: Option<&str>, site: &Site) -> Expla
             false => Route::Compiled,
         },
         reasons: site.reasons.iter().map(why).collect(),
+        compiled_part: None,
         is_code: false,
     }
 }
@@ -113,11 +117,12 @@ fn code(node: Option<&str>, definition: Option<&str>, value: &Argument) -> Optio
         parameter: "code".to_owned(),
         expression: code.source.clone(),
         utf16: 0..code.source.encode_utf16().count(),
-        route: match code.expression {
-            Some(_) => Route::Compiled,
-            None => Route::Engine,
+        route: match (&code.expression, &code.part) {
+            (Some(_), None) => Route::Compiled,
+            _ => Route::Engine,
         },
         reasons: code.reasons.iter().map(why).collect(),
+        compiled_part: code.part.clone(),
         is_code: true,
     })
 }

@@ -89,14 +89,18 @@ pub enum Argument {
 pub struct Code {
     /// As written.
     pub source: String,
-    /// What its function gives, with its `params` as `$a`; none if the engine executes it.
+    /// What its function gives or computes first, with its `params` as `$a`; none if nothing of it is compiled.
     pub expression: Option<Expression>,
+    /// Where what is computed first stands, bytes of the source; the engine executes the rest.
+    pub part: Option<Range<usize>>,
     /// Why the engine executes it, by places in `source`.
     pub reasons: Vec<Reason>,
 }
 
-/// Name of the parameter beside `code` that is a function value of it.
+/// Name of the parameter beside `code` that is a function value of it, or of what it computes first.
 pub const COMPILED_CODE: &str = "compiled";
+/// Name of the parameter that is the module to be executed with what was computed first.
+pub const REST_OF_CODE: &str = "rest";
 
 /// What an expression's tree takes, for each byte of its source.
 const TREE_FACTOR: usize = 8;

@@ -13,6 +13,7 @@ mod built;
 #[expect(dead_code, reason = "two of them are enough")]
 mod component;
 #[path = "../../tests/semantics/expression.rs"]
+#[expect(dead_code, reason = "the reference evaluator is not used here")]
 mod expression;
 #[path = "../../tests/semantics/generate.rs"]
 mod generate;
@@ -46,10 +47,21 @@ static CHECK: LazyLock<Check> = LazyLock::new(|| {
     })
 });
 
+/// Prints the node types as words of a dictionary, if that is all that `run` wants.
+fn print_types() {
+    if std::env::var_os("HEDDLE_FUZZ_TYPES").is_some() {
+        for name in mutate::types() {
+            println!("\"{name}\"");
+        }
+        std::process::exit(0);
+    }
+}
+
 /// Before the first input. A panic ends the process at once, where libFuzzer sees it: nothing may catch it.
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "libFuzzer looks for this name")]
 pub extern "C" fn LLVMFuzzerInitialize(_count: *mut c_int, _arguments: *mut *mut *mut c_char) -> c_int {
+    print_types();
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         print(panic);

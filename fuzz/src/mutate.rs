@@ -1,50 +1,21 @@
 //! Changes to JSON that keep most of a graph as it was: what editors, importers and attackers get wrong. And changes to bytes.
 
 use arbitrary::{Result, Unstructured};
+use heddle_catalogue::{NodeType, node_types};
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-const WORDS: &[&str] = &[
-    "OnManual",
-    "OnWebhook",
-    "OnCall",
-    "If",
-    "Switch",
-    "Merge",
-    "ForEach",
-    "Loop",
-    "Throw",
-    "Return",
-    "NoOp",
-    "RespondToWebhook",
-    "SetFields",
-    "PickFields",
-    "RenameFields",
-    "Transform",
-    "Filter",
-    "Sort",
-    "Limit",
-    "Unique",
-    "Aggregate",
-    "Join",
-    "Flatten",
-    "Compare",
-    "Template",
-    "Regex",
-    "Json",
-    "Csv",
-    "Xml",
-    "Yaml",
-    "Html",
-    "Markdown",
-    "Base64",
-    "Url",
-    "Hash",
-    "Hmac",
-    "Jwt",
-    "Uuid",
-    "Random",
-    "DateTime",
-    "Log",
+/// What stands in graphs.
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| types().chain(OTHERS.iter().copied()).collect());
+
+/// Node types, but for those of services, which are hundreds and become the same few.
+pub fn types() -> impl Iterator<Item = &'static str> {
+    let is_own = |it: &&NodeType| it.operation.is_none() && it.trigger.is_none();
+    node_types().iter().filter(is_own).map(|it| it.name)
+}
+
+/// What is no node type.
+const OTHERS: &[&str] = &[
     "in",
     "out",
     "next",
@@ -138,7 +109,7 @@ fn descend<'v>(value: &'v mut Value, u: &mut Unstructured<'_>) -> Result<&'v mut
 fn change(target: &mut Value, donor: &Value, u: &mut Unstructured<'_>) -> Result<()> {
     match u.int_in_range(0..=9)? {
         0 => *target = scalar(u)?,
-        1 => *target = Value::from(*u.choose(WORDS)?),
+        1 => *target = Value::from(*u.choose(WORDS.as_slice())?),
         2 | 3 => *target = Value::from(*u.choose(EXPRESSIONS)?),
         4 => *target = descend(&mut donor.clone(), u)?.clone(),
         5 => remove(target, u)?,
@@ -192,7 +163,7 @@ fn duplicate(target: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
                 .nth(u.choose_index(fields.len())?)
                 .cloned()
                 .unwrap_or_default();
-            fields.insert((*u.choose(WORDS)?).to_owned(), copy);
+            fields.insert((*u.choose(WORDS.as_slice())?).to_owned(), copy);
         }
         other => *other = json!([other.clone(), other.clone()]),
     }
@@ -209,7 +180,7 @@ fn rename(target: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
             .cloned()
             .unwrap_or_default();
         let value = fields.shift_remove(&name).unwrap_or_default();
-        fields.insert((*u.choose(WORDS)?).to_owned(), value);
+        fields.insert((*u.choose(WORDS.as_slice())?).to_owned(), value);
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The pattern as it is being drawn: nodes and edges that can still be changed, and their JSON in the end.
 
 use crate::report::Level;
+use heddle_catalogue::{NodeType, Role, node_type};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 
@@ -100,6 +101,28 @@ pub(crate) struct Remark {
     pub code: &'static str,
     pub message: String,
     pub parameter: Option<&'static str>,
+}
+
+impl Kind {
+    /// What a standard type does in the graph; nothing of others.
+    pub fn role(&self) -> Option<Role> {
+        match self {
+            Kind::Standard(name) => node_type(name).map(|it| it.role),
+            Kind::Own(_) | Kind::Stub(_) => None,
+        }
+    }
+}
+
+impl Step {
+    /// What the catalogue says of it; nothing of definitions.
+    pub fn standard(&self) -> Option<&'static NodeType> {
+        node_type(self.kind).filter(|_| self.own.is_none())
+    }
+
+    /// What it does in the graph; nothing of definitions.
+    pub fn role(&self) -> Option<Role> {
+        self.standard().map(|it| it.role)
+    }
 }
 
 impl Translation {
@@ -253,10 +276,17 @@ impl Drawn {
     /// The graph, its definitions beside it.
     pub fn json(&self) -> (Value, Value) {
         let mut definitions = Definitions::default();
+        let mut ends: HashMap<&str, Ends<'_>> = HashMap::new();
+        for edge in &self.edges {
+            ends.entry(edge.source.as_str()).or_default().leaving.push(edge);
+            ends.entry(edge.target.as_str()).or_default().is_entered = true;
+        }
+        let alone = Ends::default();
+        let ends_of = |node: &DrawnNode| ends.get(node.id.as_str()).unwrap_or(&alone);
         let nodes: Vec<Value> = self
             .nodes
             .iter()
-            .map(|node| node.json(&mut definitions, &self.edges, self.kept_as))
+            .map(|node| node.json(&mut definitions, ends_of(node), self.kept_as))
             .collect();
         let edges: Vec<Value> = (0..)
             .zip(&self.edges)
@@ -316,7 +346,7 @@ impl DrawnNode {
         matches!(self.kind, Kind::Stub(_))
     }
 
-    fn json(&self, definitions: &mut Definitions, edges: &[DrawnEdge], kept_as: &str) -> Value {
+    fn json(&self, definitions: &mut Definitions, ends: &Ends<'_>, kept_as: &str) -> Value {
         let mut data = Map::new();
         data.insert("label".to_owned(), self.label.as_str().into());
         let node_type = match &self.kind {
@@ -332,10 +362,7 @@ impl DrawnNode {
                 // What stands in the message is text, whatever braces it has. Of three, the first pass leaves two.
                 let message = why.replace("{{", "{ {").replace("{{", "{ {");
                 data.insert("parameters".to_owned(), json!({"message": message}));
-                definitions.of(
-                    edges.iter().any(|edge| edge.target == self.id),
-                    ports(&self.id, edges),
-                )
+                definitions.of(ends.is_entered, ends.ports())
             }
         };
         if let Some(each) = self.each.filter(|_| !self.is_stub()) {
@@ -348,9 +375,8 @@ impl DrawnNode {
             data.insert("always".to_owned(), true.into());
         }
         // A stub that passes its failure on as a value would pass silently.
-        let fails_by_port = edges
-            .iter()
-            .any(|edge| edge.source == self.id && edge.source_port.as_deref() == Some("error"));
+        let mut leaving = ends.leaving.iter();
+        let fails_by_port = leaving.any(|edge| edge.source_port.as_deref() == Some("error"));
         let on_error = match self.is_stub() {
             true => fails_by_port.then_some("branch"),
             false => self.on_error,
@@ -376,17 +402,25 @@ impl DrawnNode {
     }
 }
 
-/// The ports at which edges of a node begin, but for that of its errors.
-fn ports(id: &str, edges: &[DrawnEdge]) -> Vec<String> {
-    let mut ports: Vec<String> = edges
-        .iter()
-        .filter(|edge| edge.source == id)
-        .map(|edge| edge.source_port.clone().unwrap_or_else(|| "out".to_owned()))
-        .filter(|port| port != "error")
-        .collect();
-    ports.sort();
-    ports.dedup();
-    ports
+/// The edges of a node, so that no node searches them all.
+#[derive(Default)]
+struct Ends<'e> {
+    is_entered: bool,
+    leaving: Vec<&'e DrawnEdge>,
+}
+
+impl Ends<'_> {
+    /// The ports at which they begin, but for that of errors.
+    fn ports(&self) -> Vec<String> {
+        let leaving = self.leaving.iter();
+        let mut ports: Vec<String> = leaving
+            .map(|edge| edge.source_port.clone().unwrap_or_else(|| "out".to_owned()))
+            .filter(|port| port != "error")
+            .collect();
+        ports.sort();
+        ports.dedup();
+        ports
+    }
 }
 
 /// Node types of stubs, by whether something enters them and by their ports: an input that is there needs an edge.

@@ -11,10 +11,12 @@ use crate::remark::remark;
 use crate::repair;
 use crate::report::{ConnectionNeeded, Level, Report};
 use crate::rewrite::Names;
+use crate::room::{Growth, Room, TOO_LARGE, bytes};
 use crate::scene::Scene;
 use crate::shape::Flow;
 use crate::table;
 use crate::workflow::{Calls, Edge, Node, OnError, Workflow};
+use heddle_catalogue::{NO_OP, Role, TRANSFORM};
 use serde_json::{Value, json};
 
 /// Kinds of nodes of which several expressions can become one, so that what one throws is more than its own value.
@@ -29,6 +31,7 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, broken: &[Broken], report
     };
     let flow = Flow::new(workflow, table::is_known);
     let zone = zone(workflow);
+    let (growth, mut room) = (Growth::default(), Room::default());
     let scene_of = |place: usize, node| Scene {
         node,
         place,
@@ -38,6 +41,7 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, broken: &[Broken], report
             before: before(workflow, place),
             of_list: takes_list(node),
             zone,
+            growth: Some(&growth),
         },
         many: flow.many.get(place) == Some(&true),
         calls,
@@ -45,7 +49,10 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, broken: &[Broken], report
     };
     let nodes = || workflow.nodes.iter().enumerate();
     let translations: Vec<Translation> = nodes()
-        .map(|(place, node)| table::translate(&scene_of(place, node)))
+        .map(|(place, node)| {
+            let translation = table::translate(&scene_of(place, node));
+            within(translation, &growth, &mut room)
+        })
         .collect();
     let asks: Vec<bool> = translations
         .iter()
@@ -78,10 +85,23 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, broken: &[Broken], report
     drawn
 }
 
+/// The translation, or a stub in its place if there is no room for it.
+fn within(translation: Translation, growth: &Growth, room: &mut Room) -> Translation {
+    let steps = translation.steps.iter();
+    let taken = bytes(steps.flat_map(|step| step.parameters.values().chain(&step.own)));
+    match room.take(taken) && !growth.is_over() {
+        true => translation,
+        false => Translation::stub(TOO_LARGE),
+    }
+}
+
+/// Bytes of a time zone's name.
+const ZONE_BYTES_MAX: usize = 64;
+
 /// A zone that heddle knows.
 fn zone(workflow: &Workflow) -> Option<&str> {
     let zone = workflow.settings.get("timezone").and_then(Value::as_str)?;
-    let is_name = !zone.is_empty()
+    let is_name = (1..=ZONE_BYTES_MAX).contains(&zone.len())
         && zone != "DEFAULT"
         && zone
             .chars()
@@ -185,8 +205,8 @@ fn once_differs(scene: &Scene<'_>, translation: &Translation) -> Option<&'static
     if !node.once || !scene.many || translation.stub.is_some() {
         return None;
     }
-    let merges = translation.steps.first().is_some_and(|step| step.kind == "Merge");
-    if merges {
+    let is_merge = translation.steps.first().is_some_and(merges);
+    if is_merge {
         return Some("n8n takes only the first item of each input; here all are merged");
     }
     if matches!(node.kind.as_str(), "code" | "function" | "functionItem") {
@@ -198,10 +218,14 @@ fn once_differs(scene: &Scene<'_>, translation: &Translation) -> Option<&'static
     reads_all.then_some("`$input.all()` has only the first item here; n8n gives all that arrived")
 }
 
+fn merges(step: &Step) -> bool {
+    matches!(step.role(), Some(Role::Merge { .. }))
+}
+
 /// Whether a node takes only the first item of several. A Merge can't.
 fn takes_first(scene: &Scene<'_>, step: &Step) -> bool {
     let is_once = scene.node.once && scene.many && !is_trigger(&scene.node.kind);
-    is_once && step.kind != "Merge"
+    is_once && !merges(step)
 }
 
 /// Whether it is a loop as n8n had it before its third version, whose first output gives the next round.
@@ -210,33 +234,16 @@ fn begins_rounds(node: &Node) -> bool {
 }
 
 /// Whether one empty item may leave a node rather than none. What starts a run always leaves it.
-fn can_be_always(node: &Node, kind: &str) -> bool {
-    kind != "Throw" && !begins_rounds(node) && !is_trigger(&node.kind)
+fn can_be_always(node: &Node, step: &Step) -> bool {
+    step.role() != Some(Role::Throw) && !begins_rounds(node) && !is_trigger(&node.kind)
 }
-
-/// What executes once for its list by itself; everything else does so for each item.
-const ON_LISTS: &[&str] = &[
-    "Aggregate",
-    "Compare",
-    "Filter",
-    "Flatten",
-    "ForEach",
-    "JavaScript",
-    "Join",
-    "Limit",
-    "Merge",
-    "NoOp",
-    "Sort",
-    "Unique",
-    "Wait",
-    "WaitForCallback",
-];
 
 /// Whether a node executes for each item, if it does not do by itself what it should.
 fn each(step: &Step) -> Option<bool> {
-    let is_free = step.own.is_none() && !step.kind.starts_with("On");
-    let differs = step.per_item == ON_LISTS.contains(&step.kind);
-    (is_free && differs).then_some(step.per_item)
+    let standard = step.standard()?;
+    let is_trigger = matches!(standard.role, Role::Trigger(_));
+    let differs = step.per_item == standard.works_on_lists();
+    (differs && !is_trigger).then_some(step.per_item)
 }
 
 /// n8n's number of outputs, after which that of errors comes.
@@ -292,7 +299,7 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
             Some(step) => Kind::Standard(step.kind),
             None => Kind::Stub(format!("{} was not imported: {}", node.name, why())),
         };
-        let is_effect = step.is_none_or(|step| step.kind != "Transform" || count == 1);
+        let is_effect = step.is_none_or(|step| step.kind != TRANSFORM.name || count == 1);
         let can_fail = is_effect && !is_trigger(&node.kind) && node.kind != "splitInBatches";
         let keeps = stub.is_some()
             || translation.stub.is_some()
@@ -311,7 +318,7 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
             parameters: step.map(|step| step.parameters.clone()).unwrap_or_default(),
             each: step.and_then(each),
             once: number == 0 && step.is_some_and(|step| takes_first(scene, step)),
-            always: is_last && node.always && step.is_some_and(|step| can_be_always(node, step.kind)),
+            always: is_last && node.always && step.is_some_and(|step| can_be_always(node, step)),
             on_error: match node.on_error {
                 OnError::Continue if can_fail => Some("continue"),
                 OnError::Branch if can_fail => Some("branch"),
@@ -439,7 +446,8 @@ fn branching(drawn: &Drawn, owner: &str) -> Option<String> {
 /// Whether a node is about all items that come together, so that it matters how often it is executed.
 fn works_on_lists(translation: &Translation) -> bool {
     let passes = |step: &&Step| {
-        !matches!(step.kind, "NoOp" | "Wait" | "RespondToWebhook") && !step.kind.starts_with("On")
+        let is_passing = matches!(step.role(), Some(Role::Trigger(_) | Role::Respond));
+        !is_passing && step.kind != NO_OP.name && step.kind != "Wait"
     };
     translation.steps.iter().filter(passes).any(|step| !step.per_item)
 }
@@ -509,7 +517,7 @@ fn returns(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Drawn) {
         })
         .filter(|node| !drawn.edges.iter().any(|edge| edge.source == node.id))
         .filter(|node| drawn.edges.iter().any(|edge| edge.target == node.id))
-        .filter(|node| node.kind != Kind::Standard("Throw"))
+        .filter(|node| node.kind.role() != Some(Role::Throw))
         .map(|node| (node.id.clone(), node.position))
         .collect();
     for (id, [x, y]) in ends {

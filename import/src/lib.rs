@@ -28,6 +28,7 @@ mod remark;
 mod repair;
 mod report;
 mod rewrite;
+mod room;
 mod scan;
 mod scene;
 mod shape;

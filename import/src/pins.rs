@@ -3,6 +3,7 @@
 use crate::built::{Drawn, DrawnNode, Kind};
 use crate::kinds::is_trigger;
 use crate::workflow::Workflow;
+use heddle_catalogue::Role;
 use serde_json::{Map, Value, json};
 
 /// Bytes of a test, a little below what the service takes.
@@ -20,7 +21,7 @@ pub(crate) fn tests(workflow: &Workflow, drawn: &Drawn) -> Vec<Value> {
             continue;
         };
         let is_start = |one: &&DrawnNode| {
-            one.owner == of_name.owner && matches!(one.kind, Kind::Standard(kind) if kind.starts_with("On"))
+            one.owner == of_name.owner && matches!(one.kind.role(), Some(Role::Trigger(_)))
         };
         let start = drawn.nodes.iter().find(is_start).unwrap_or(of_name);
         let Some(value) = value(items) else { continue };

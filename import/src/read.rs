@@ -14,6 +14,12 @@ pub const VALUES_MAX: usize = 500_000;
 const NODES_MAX: usize = 600;
 const EDGES_MAX: usize = 3_000;
 const NAME_CHARS_MAX: usize = 200;
+/// Bytes of a node's name in quotes, which expressions and sentences may have any number of times.
+const NODE_NAME_BYTES_MAX: usize = 400;
+/// Bytes of a node's type, which whatever is said of the node has with it.
+const TYPE_BYTES_MAX: usize = 200;
+/// Sentences about what could not be read.
+const UNREAD_MAX: usize = 100;
 
 /// Why something is no workflow, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,14 +181,22 @@ fn read(value: &Value, default_name: &str) -> Result<Workflow, Refused> {
     let mut places = HashMap::new();
     for (index, node) in given.iter().enumerate() {
         match node_of(node) {
+            Some(node) if Value::from(node.name.as_str()).to_string().len() > NODE_NAME_BYTES_MAX => {
+                let shown = printable(&node.name);
+                return Err(Refused(format!(
+                    "the name of nodes[{index}] of the workflow `{}` has more than {NODE_NAME_BYTES_MAX} bytes: give it a shorter one than \
+                     `{shown}…`",
+                    workflow.name
+                )));
+            }
             Some(mut node) => {
                 node.name = unused(&places, node.name);
                 places.insert(node.name.clone(), workflow.nodes.len());
                 workflow.nodes.push(node);
             }
-            None => workflow
-                .unread
-                .push(format!("nodes[{index}] has no type and is left out")),
+            None => workflow.unread.push(format!(
+                "nodes[{index}] has no type, or one of more than {TYPE_BYTES_MAX} bytes, and is left out"
+            )),
         }
     }
     edges(value, &places, &mut workflow)?;
@@ -230,6 +244,9 @@ fn static_data(value: Option<&Value>) -> Map<String, Value> {
 
 fn node_of(value: &Value) -> Option<Node> {
     let full_type = value.get("type")?.as_str()?;
+    if full_type.len() > TYPE_BYTES_MAX {
+        return None;
+    }
     let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
     let name = value.get("name").and_then(Value::as_str).unwrap_or(full_type);
     let package = full_type.strip_prefix("n8n-nodes-base.");
@@ -267,13 +284,14 @@ fn node_of(value: &Value) -> Option<Node> {
 }
 
 fn credentials(value: Option<&Value>) -> Vec<(String, String)> {
-    let given = value.and_then(Value::as_object);
+    let given = value.and_then(Value::as_object).into_iter().flatten();
+    let given = given.filter(|(kind, _)| kind.len() <= TYPE_BYTES_MAX);
     let named = |(kind, value): (&String, &Value)| {
         let name = value.get("name").unwrap_or(value).as_str().unwrap_or_default();
         let name = printable(if name.trim().is_empty() { kind } else { name });
         (kind.clone(), name)
     };
-    given.map_or_else(Vec::new, |given| given.iter().map(named).collect())
+    given.map(named).collect()
 }
 
 fn on_error(value: &Value) -> OnError {
@@ -303,9 +321,12 @@ fn edges(value: &Value, places: &HashMap<String, usize>, workflow: &mut Workflow
     let connections = value.get("connections").and_then(Value::as_object);
     for (name, kinds) in connections.into_iter().flatten() {
         let Some(source) = places.get(name) else {
-            workflow.unread.push(format!(
-                "edges start at `{name}`, which is not a node, and are left out"
-            ));
+            unread(workflow, || {
+                format!(
+                    "edges start at `{}`, which is not a node, and are left out",
+                    printable(name)
+                )
+            });
             continue;
         };
         for (kind, outputs) in kinds.as_object().into_iter().flatten() {
@@ -313,10 +334,12 @@ fn edges(value: &Value, places: &HashMap<String, usize>, workflow: &mut Workflow
                 for target in targets.as_array().into_iter().flatten() {
                     let named = target.get("node").and_then(Value::as_str).unwrap_or_default();
                     let Some(place) = places.get(named) else {
-                        let sentence = format!(
-                            "an edge of `{name}` leads to `{named}`, which is not a node, and is left out"
-                        );
-                        workflow.unread.push(sentence);
+                        unread(workflow, || {
+                            format!(
+                                "an edge of `{name}` leads to `{}`, which is not a node, and is left out",
+                                printable(named)
+                            )
+                        });
                         continue;
                     };
                     let input = target.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -337,6 +360,12 @@ fn edges(value: &Value, places: &HashMap<String, usize>, workflow: &mut Workflow
             )));
         }
     }
-    workflow.unread.truncate(100);
     Ok(())
+}
+
+/// Says what could not be read, unless enough was said.
+fn unread(workflow: &mut Workflow, sentence: impl FnOnce() -> String) {
+    if workflow.unread.len() < UNREAD_MAX {
+        workflow.unread.push(sentence());
+    }
 }

@@ -1,7 +1,11 @@
 //! Names that only n8n has, within an expression.
 
+use crate::room::Growth;
 use crate::scan::{Stretch, replaced, stretches};
 use serde_json::Value;
+
+/// Bytes of an expression. The compiler takes no longer ones.
+const EXPRESSION_BYTES_MAX: usize = 64 << 10;
 
 /// What an expression's names mean where it stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,11 +18,16 @@ pub(crate) struct Names<'w> {
     pub of_list: bool,
     /// The workflow's time zone.
     pub zone: Option<&'w str>,
+    /// By how much all expressions may grow, since such names may be long, and there any number of times.
+    pub growth: Option<&'w Growth>,
 }
 
 /// The expression in heddle's names. What has no equivalent stays as it is; the compiler finds it.
 pub(crate) fn rewrite(source: &str, names: &Names<'_>) -> String {
     let source = source.trim().trim_end_matches(';').trim_end();
+    if source.len() > EXPRESSION_BYTES_MAX || names.growth.is_some_and(Growth::is_over) {
+        return source.to_owned();
+    }
     let table = replacements(names);
     // Behind `$node["Label"]`, where files are fields of the item.
     let (mut is_label, mut is_node) = (false, false);
@@ -42,7 +51,11 @@ pub(crate) fn rewrite(source: &str, names: &Names<'_>) -> String {
             })
         }
     });
-    written.collect()
+    let written: String = written.collect();
+    if let Some(growth) = names.growth {
+        growth.take(written.len().saturating_sub(source.len()));
+    }
+    written
 }
 
 /// Paths and what stands for them, longer ones first.

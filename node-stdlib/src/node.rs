@@ -131,6 +131,8 @@ pub enum Scripted {
         /// `[{id, kind, request}]`
         requests: Value,
     },
+    /// Nothing was executed: what it is given is larger than the engine takes.
+    TooLarge(Failure),
 }
 
 /// Result of a node function.

@@ -106,7 +106,8 @@ impl Channel {
     /// Both ends for a conversation in which both sides speak whenever they like, within a runtime of tokio. The frames'
     /// limits are those of the link.
     pub fn into_link(self, limits: LinkLimits) -> io::Result<(LinkSender, LinkReceiver)> {
-        Ok(link::link(waited_for(self.stream)?, limits))
+        return_at_once(&self.stream)?;
+        link::link(self.stream, limits)
     }
 
     /// Both directions for async code, within a runtime of tokio.
@@ -121,9 +122,17 @@ impl Channel {
     }
 }
 
-/// The socket as tokio takes it. The standard library's call for that is not among those that every worker may make.
+/// The socket as tokio takes it.
 fn waited_for(stream: UnixStream) -> io::Result<tokio::net::UnixStream> {
-    let flags = rustix::fs::fcntl_getfl(&stream)?;
-    rustix::fs::fcntl_setfl(&stream, flags | rustix::fs::OFlags::NONBLOCK)?;
+    return_at_once(&stream)?;
     tokio::net::UnixStream::from_std(stream)
+}
+
+/// Has no call wait. The standard library's call for that is not among those that every worker may make.
+fn return_at_once(stream: &UnixStream) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(stream)?;
+    Ok(rustix::fs::fcntl_setfl(
+        stream,
+        flags | rustix::fs::OFlags::NONBLOCK,
+    )?)
 }

@@ -48,6 +48,49 @@ pub(crate) fn length(header: [u8; HEADER_BYTES], bytes_max: usize) -> Result<usi
     Ok(bytes)
 }
 
+/// A frame that is being written.
+#[derive(Debug)]
+pub struct Frame(Vec<u8>);
+
+impl Frame {
+    /// An empty one.
+    pub fn new() -> Self {
+        Frame::with_capacity(64)
+    }
+
+    /// An empty one with room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        let mut frame = Vec::with_capacity(HEADER_BYTES.saturating_add(bytes));
+        frame.extend_from_slice(&[0; HEADER_BYTES]);
+        Frame(frame)
+    }
+
+    /// Appends bytes.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// What it holds.
+    pub fn body(&self) -> &[u8] {
+        self.0.get(HEADER_BYTES..).unwrap_or_default()
+    }
+
+    /// With its length in front.
+    pub(crate) fn finish(mut self, bytes_max: usize) -> Result<Vec<u8>, FrameError> {
+        let header = header(self.0.len() - HEADER_BYTES, bytes_max)?;
+        if let Some(place) = self.0.first_chunk_mut::<HEADER_BYTES>() {
+            *place = header;
+        }
+        Ok(self.0)
+    }
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Frame::new()
+    }
+}
+
 /// Sends frames.
 #[derive(Debug)]
 pub struct Sender {

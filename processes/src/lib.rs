@@ -2,7 +2,8 @@
 //! strangers' bytes outside a sandbox does it there, so that a crash or an explosion ends one request only.
 //!
 //! The parent starts a [`Worker`], sends requests and receives answers; the child calls [`Channel::confined`] before
-//! anything else. A [`LinkSender`] is for conversations in which both sides speak whenever they like. Knows nothing of what workers do: no wasmtime, SQL, HTTP or graphs.
+//! anything else. A [`LinkSender`] is for conversations in which both sides speak whenever they like. [`places`]
+//! bounds how much of others' work is done at a time for each of its owners. Knows nothing of what workers do: no wasmtime, SQL, HTTP or graphs.
 
 mod channel;
 mod confine;
@@ -11,16 +12,15 @@ mod frame;
 mod layers;
 mod limits;
 mod link;
+pub mod places;
 mod starter;
 mod worker;
 
 pub use channel::Channel;
 pub use confine::{close_sockets, close_threads, give_way};
 pub use error::ChannelError;
-pub use frame::{FrameError, Receiver, Sender};
+pub use frame::{Frame, FrameError, Receiver, Sender};
 pub use layers::{Layers, Rights};
 pub use limits::Limits;
-pub use link::{
-    DESCRIPTORS_MAX, Frame, Held, LinkLimits, LinkReceiver, LinkSender, LinkWaiter, WithDescriptors,
-};
+pub use link::{DESCRIPTORS_MAX, Held, LinkLimits, LinkReceiver, LinkSender, LinkWaiter, WithDescriptors};
 pub use worker::{End, Process, Worker, WorkerCommand, WorkerError, WorkerProgram, processor_time};

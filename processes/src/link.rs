@@ -3,7 +3,7 @@
 //!
 //! A side that sends more than the other reads is given up once its queue is full; nobody waits.
 
-use crate::frame::{self, FrameError, HEADER_BYTES};
+use crate::frame::{self, Frame, FrameError, HEADER_BYTES};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags,
@@ -11,13 +11,14 @@ use rustix::net::{
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::Interest;
-use tokio::net::UnixStream;
+use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
-/// Of the buffer that is read into.
+/// That are read at a time.
 const READ_BYTES: usize = 64 << 10;
 /// Of a buffer for what has come, that is kept for more.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -46,52 +47,13 @@ pub struct LinkLimits {
     pub takes_descriptors: bool,
 }
 
-/// A frame that is being written.
-#[derive(Debug)]
-pub struct Frame(Vec<u8>);
-
-impl Frame {
-    /// An empty one.
-    pub fn new() -> Self {
-        Frame::with_capacity(64)
-    }
-
-    /// An empty one with room for so many bytes.
-    pub fn with_capacity(bytes: usize) -> Self {
-        let mut frame = Vec::with_capacity(HEADER_BYTES.saturating_add(bytes));
-        frame.extend_from_slice(&[0; HEADER_BYTES]);
-        Frame(frame)
-    }
-
-    /// Appends bytes.
-    pub fn extend(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-    }
-
-    /// What it holds.
-    pub fn body(&self) -> &[u8] {
-        self.0.get(HEADER_BYTES..).unwrap_or_default()
-    }
-
-    /// With its length in front.
-    fn finish(mut self, bytes_max: usize) -> Result<Vec<u8>, FrameError> {
-        let header = frame::header(self.0.len() - HEADER_BYTES, bytes_max)?;
-        if let Some(place) = self.0.first_chunk_mut::<HEADER_BYTES>() {
-            *place = header;
-        }
-        Ok(self.0)
-    }
-}
-
-impl Default for Frame {
-    fn default() -> Self {
-        Frame::new()
-    }
-}
-
 #[derive(Debug)]
 struct Shared {
-    stream: UnixStream,
+    /// Waited for until it can be read from, and for nothing else: of each frame that the other side has read, the system tells
+    /// whoever waits until it can be written to, so that a thread would be woken which has nothing to do.
+    socket: AsyncFd<UnixStream>,
+    /// The same socket, to wait for when it takes no more: the system takes a descriptor only once.
+    full: OwnedFd,
     limits: LinkLimits,
     queue: Mutex<Queue>,
     /// Told when the socket takes no more for now.
@@ -100,14 +62,26 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Queue {
+    /// That nobody sends yet.
     frames: VecDeque<Outgoing>,
-    /// Bytes of the first frame that are sent already.
-    sent: usize,
+    /// That the socket had no room for. Whoever sends has them meanwhile.
+    begun: Begun,
+    /// Bytes of both.
     bytes: usize,
+    /// Somebody sends, and takes along what comes meanwhile.
+    is_sending: bool,
     is_blocked: bool,
     is_closed: bool,
     /// Frames wait for each other.
     is_held: bool,
+}
+
+/// Frames on their way.
+#[derive(Debug, Default)]
+struct Begun {
+    frames: VecDeque<Outgoing>,
+    /// Bytes of the first frame that are sent already.
+    sent: usize,
 }
 
 #[derive(Debug)]
@@ -121,42 +95,66 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends what waits, unless the socket is known to be full.
-    fn send_waiting(&self, queue: &mut Queue) -> Result<(), FrameError> {
-        if queue.is_blocked || queue.is_closed {
+    /// Sends what waits, unless the socket is known to be full, or somebody else sends, who takes it along.
+    fn send_waiting<'s>(&'s self, queue: MutexGuard<'s, Queue>) -> Result<(), FrameError> {
+        if queue.is_sending || queue.is_blocked || queue.is_closed {
             return Ok(());
         }
-        match queue.flush(self.stream.as_fd()) {
+        match self.flush(queue) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.blocked.notify_one();
                 Ok(())
             }
-            Err(error) => {
-                queue.is_closed = true;
-                Err(error.into())
-            }
+            Err(error) => Err(error.into()),
         }
+    }
+
+    /// Goes on with what the socket had no room for.
+    fn go_on(&self) -> io::Result<()> {
+        let queue = self.queue();
+        if queue.is_sending {
+            return Ok(());
+        }
+        match self.flush(queue) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what waits, until nothing does any more or the socket is full; to be called while nobody sends. Nobody has to wait for the
+    /// queue during a call of the system: the other side may take this processor as soon as it is woken.
+    fn flush<'s>(&'s self, mut queue: MutexGuard<'s, Queue>) -> io::Result<()> {
+        queue.is_sending = true;
+        queue.is_blocked = false;
+        let mut begun = std::mem::take(&mut queue.begun);
+        let flushed = loop {
+            begun.frames.append(&mut queue.frames);
+            if begun.frames.is_empty() {
+                break Ok(());
+            }
+            drop(queue);
+            let sent = begun.send_some(self.socket.as_fd());
+            let sent = sent.map(|sent| begun.drop_sent(sent));
+            queue = self.queue();
+            match sent {
+                Ok(bytes) => queue.bytes = queue.bytes.saturating_sub(bytes),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        queue.is_sending = false;
+        queue.begun = begun;
+        if let Err(error) = &flushed {
+            let is_full = error.kind() == io::ErrorKind::WouldBlock;
+            queue.is_blocked = is_full;
+            queue.is_closed |= !is_full;
+        }
+        flushed
     }
 }
 
-impl Queue {
-    /// Sends what waits, until nothing does any more or the socket is full.
-    fn flush(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        self.is_blocked = false;
-        while !self.frames.is_empty() {
-            match self.send_some(socket) {
-                Ok(sent) => self.drop_sent(sent),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.is_blocked = error.kind() == io::ErrorKind::WouldBlock;
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
-    }
-
+impl Begun {
     /// One call of the system: up to the next frame with descriptors, which go with its first byte.
     fn send_some(&self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let is_begun = self.sent > 0;
@@ -180,19 +178,21 @@ impl Queue {
         Ok(rustix::net::sendmsg(socket, &pieces, &mut control, send_flags())?)
     }
 
-    fn drop_sent(&mut self, mut sent: usize) {
-        self.bytes = self.bytes.saturating_sub(sent);
+    /// Forgets what has been sent, and says what that was counted as.
+    fn drop_sent(&mut self, sent: usize) -> usize {
+        let (mut rest, mut counted) = (sent, sent);
         while let Some(first) = self.frames.front() {
             let left = first.bytes.len().saturating_sub(self.sent);
-            if sent < left {
-                self.sent += sent;
-                return;
+            if rest < left {
+                self.sent += rest;
+                break;
             }
-            sent -= left;
+            rest -= left;
             self.sent = 0;
             self.frames.pop_front();
-            self.bytes = self.bytes.saturating_sub(WAITING_BYTES);
+            counted = counted.saturating_add(WAITING_BYTES);
         }
+        counted
     }
 }
 
@@ -208,6 +208,33 @@ impl LinkSender {
 
     /// Sends a frame with descriptors, which stay open here.
     pub fn send_with(&self, frame: Frame, descriptors: Vec<Arc<OwnedFd>>) -> Result<(), FrameError> {
+        let queue = self.push(frame, descriptors)?;
+        if queue.is_held && queue.bytes < HELD_BYTES_MAX {
+            return Ok(());
+        }
+        self.0.send_waiting(queue)
+    }
+
+    /// Puts a frame behind those that wait, for [`LinkSender::flush`] or whoever sends next: so that order is kept by those who hold a
+    /// lock, and nobody waits for that lock during a call of the system.
+    pub fn queue(&self, frame: Frame, descriptors: Vec<Arc<OwnedFd>>) -> Result<(), FrameError> {
+        self.push(frame, descriptors).map(drop)
+    }
+
+    /// Sends what waits, or has it taken along by whoever sends.
+    pub fn flush(&self) -> Result<(), FrameError> {
+        let queue = self.0.queue();
+        if queue.is_closed {
+            return Err(FrameError::CutOff);
+        }
+        self.0.send_waiting(queue)
+    }
+
+    fn push(
+        &self,
+        frame: Frame,
+        descriptors: Vec<Arc<OwnedFd>>,
+    ) -> Result<MutexGuard<'_, Queue>, FrameError> {
         let shared = &*self.0;
         let bytes = frame.finish(shared.limits.sent_bytes_max)?;
         let mut queue = shared.queue();
@@ -221,10 +248,7 @@ impl LinkSender {
         }
         queue.bytes = queue.bytes.saturating_add(bytes.len() + WAITING_BYTES);
         queue.frames.push_back(Outgoing { bytes, descriptors });
-        if queue.is_held && queue.bytes < HELD_BYTES_MAX {
-            return Ok(());
-        }
-        shared.send_waiting(&mut queue)
+        Ok(queue)
     }
 
     /// Has frames wait for each other until this is dropped or told to send them: one call of the system is cheaper, and
@@ -243,7 +267,7 @@ impl Held<'_> {
     /// Sends those that wait.
     pub fn send(&self) {
         // Whoever sends next is told if this fails.
-        let _ = self.0.send_waiting(&mut self.0.queue());
+        let _ = self.0.send_waiting(self.0.queue());
     }
 }
 
@@ -252,7 +276,7 @@ impl Drop for Held<'_> {
         let mut queue = self.0.queue();
         queue.is_held = false;
         // Whoever sends next is told if this fails.
-        let _ = self.0.send_waiting(&mut queue);
+        let _ = self.0.send_waiting(queue);
     }
 }
 
@@ -260,10 +284,10 @@ impl Drop for Held<'_> {
 #[derive(Debug)]
 pub struct LinkReceiver {
     shared: Arc<Shared>,
-    buffer: Box<[u8]>,
-    /// What has come, from `taken` on.
-    pending: Vec<u8>,
+    /// What has come is there from `taken` to `filled`.
+    buffer: Vec<u8>,
     taken: usize,
+    filled: usize,
     descriptors: VecDeque<OwnedFd>,
     /// There may be more than was read last: the system does not read on behind descriptors, and not every system up to them.
     stopped_early: bool,
@@ -277,7 +301,7 @@ impl LinkReceiver {
 
     /// The next frame that is there already, and the descriptors that came with what has been received.
     pub fn take(&mut self) -> Result<Option<WithDescriptors<'_>>, FrameError> {
-        let rest = self.pending.get(self.taken..).unwrap_or_default();
+        let rest = self.buffer.get(self.taken..self.filled).unwrap_or_default();
         let Some((header, rest)) = rest.split_first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
@@ -287,7 +311,7 @@ impl LinkReceiver {
         }
         let from = self.taken + HEADER_BYTES;
         self.taken = from + length;
-        let frame = self.pending.get(from..self.taken);
+        let frame = self.buffer.get(from..self.taken);
         Ok(frame.map(|frame| (frame, &mut self.descriptors)))
     }
 
@@ -318,7 +342,7 @@ impl LinkReceiver {
         self.make_room();
         let shared = self.shared.clone();
         let mut read = None;
-        let tried = shared.stream.try_io(Interest::READABLE, || {
+        let tried = shared.socket.try_io(Interest::READABLE, |_| {
             let bytes = *read.insert(self.read()?);
             // Less than there was room for: there is no more, so nobody needs to ask again.
             let is_all = bytes < READ_BYTES && !self.stopped_early;
@@ -344,12 +368,19 @@ impl LinkReceiver {
         }
     }
 
-    /// Forgets what has been taken.
+    /// Forgets what has been taken, and makes room for what is read next.
     fn make_room(&mut self) {
-        self.pending.drain(..self.taken);
-        self.taken = 0;
-        if self.pending.is_empty() && self.pending.capacity() > KEPT_BYTES_MAX {
-            self.pending = Vec::new();
+        if self.taken > 0 {
+            self.buffer.copy_within(self.taken..self.filled, 0);
+            self.filled -= self.taken;
+            self.taken = 0;
+        }
+        if self.filled == 0 && self.buffer.len() > KEPT_BYTES_MAX {
+            self.buffer = Vec::new();
+        }
+        let least = self.filled.saturating_add(READ_BYTES);
+        if self.buffer.len() < least {
+            self.buffer.resize(least, 0);
         }
     }
 
@@ -359,9 +390,11 @@ impl LinkReceiver {
             true => RecvAncillaryBuffer::new(&mut space),
             false => RecvAncillaryBuffer::default(),
         };
+        let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
+        let (room, _) = room.split_at_mut(room.len().min(READ_BYTES));
         let received = rustix::net::recvmsg(
-            self.shared.stream.as_fd(),
-            &mut [IoSliceMut::new(&mut self.buffer)],
+            self.shared.socket.as_fd(),
+            &mut [IoSliceMut::new(room)],
             &mut control,
             receive_flags(),
         )?;
@@ -372,9 +405,8 @@ impl LinkReceiver {
                 self.descriptors.extend(descriptors);
             }
         }
-        let bytes = received.bytes.min(self.buffer.len());
-        self.pending
-            .extend_from_slice(self.buffer.get(..bytes).unwrap_or_default());
+        let bytes = received.bytes.min(READ_BYTES);
+        self.filled += bytes;
         Ok(bytes)
     }
 }
@@ -389,16 +421,10 @@ impl LinkWaiter {
         let shared = &*self.0;
         loop {
             tokio::select! {
-                ready = shared.stream.readable() => return ready,
+                ready = shared.socket.readable() => return ready.map(drop),
                 ready = writable(shared) => {
                     ready?;
-                    let flushed = shared
-                        .stream
-                        .try_io(Interest::WRITABLE, || shared.queue().flush(shared.stream.as_fd()));
-                    match flushed {
-                        Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                        _ => {}
-                    }
+                    shared.go_on()?;
                 }
             }
         }
@@ -434,24 +460,42 @@ async fn writable(shared: &Shared) -> io::Result<()> {
     if !shared.queue().is_blocked {
         shared.blocked.notified().await;
     }
-    shared.stream.writable().await
+    // The system says at once if it can be by now.
+    let full = waited_for(shared.full.as_fd(), Interest::WRITABLE)?;
+    full.writable().await.map(drop)
 }
 
-/// Both ends of this side, within a runtime of tokio.
-pub(crate) fn link(stream: UnixStream, limits: LinkLimits) -> (LinkSender, LinkReceiver) {
+/// A descriptor that is waited for within a runtime of tokio.
+fn waited_for<T: AsFd + AsRawFd>(descriptor: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+    #[expect(
+        unsafe_code,
+        reason = "tokio leaves it to its callers that a descriptor stays open"
+    )]
+    // SAFETY: it is a socket or a borrowed descriptor, each of which stays open and the same for as long as it is there.
+    let registered = unsafe { AsyncFd::register_with_interest(descriptor, interest) };
+    registered.map_err(io::Error::from)
+}
+
+/// Both ends of this side, within a runtime of tokio, of a socket whose calls return at once.
+pub(crate) fn link(socket: UnixStream, limits: LinkLimits) -> io::Result<(LinkSender, LinkReceiver)> {
+    let full = OwnedFd::from(socket.try_clone()?);
     let shared = Arc::new(Shared {
-        stream,
+        socket: waited_for(socket, Interest::READABLE)?,
+        full,
         limits,
         queue: Mutex::default(),
         blocked: Notify::new(),
     });
     let receiver = LinkReceiver {
         shared: shared.clone(),
-        buffer: vec![0; READ_BYTES].into_boxed_slice(),
-        pending: Vec::new(),
+        buffer: vec![0; READ_BYTES],
         taken: 0,
+        filled: 0,
         descriptors: VecDeque::new(),
         stopped_early: false,
     };
-    (LinkSender(shared), receiver)
+    Ok((LinkSender(shared), receiver))
 }
+
+#[cfg(test)]
+mod tests;

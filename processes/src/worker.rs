@@ -199,7 +199,8 @@ impl Worker {
     ) -> Result<(Process, LinkSender, LinkReceiver), WorkerError> {
         let started = starter::start(move || spawn(&command)).await;
         let (stream, process) = started.map_err(WorkerError::Start)?;
-        let (sender, receiver) = link::link(stream, limits);
+        let linked = stream.into_std().and_then(|socket| link::link(socket, limits));
+        let (sender, receiver) = linked.map_err(WorkerError::Start)?;
         Ok((process, sender, receiver))
     }
 

@@ -2,8 +2,8 @@
 //! answer webhooks and execute runs, and an owner has as many of them at a time as there are processors: whoever has much to be
 //! done waits for their own, and keeps nobody else's waiting. Knows nothing of what is computed.
 
-use crate::per_owner::PerOwner;
 use heddle_processes::give_way;
+use heddle_processes::places::PerOwner;
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use tokio::runtime::{Builder, Runtime};
@@ -53,7 +53,7 @@ pub const fn is_small(bytes: usize) -> bool {
 struct Aside {
     /// Of which only the threads for blocking work are used.
     threads: Runtime,
-    turns: PerOwner,
+    turns: PerOwner<Option<u128>>,
 }
 
 impl Aside {
@@ -88,8 +88,8 @@ impl Aside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::per_owner::REMEMBERED_MAX;
     use futures_util::FutureExt;
+    use heddle_processes::places::REMEMBERED_MAX;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;

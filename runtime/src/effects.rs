@@ -31,6 +31,7 @@ mod progress;
 mod registry;
 mod reopened;
 mod requests;
+mod result_place;
 mod run;
 mod sinks;
 mod sleep;

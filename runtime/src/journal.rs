@@ -8,7 +8,7 @@ use heddle_contract::abi::code;
 use heddle_sandbox::Stop;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
@@ -28,12 +28,18 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
+    /// Reads what has come for an effect under this key, as JSON. Not before somebody takes it: much may have come for a run.
+    fn signal(&self, key: &str) -> Signalled;
+
     /// Milliseconds since 1970 UTC, by which waits are measured.
     fn now_ms(&self) -> i64;
 }
 
 /// Entries on their way to be kept.
 pub type Recorded = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send>>;
+
+/// What has come on its way to be read; `None`: nothing has.
+pub type Signalled = Pin<Box<dyn Future<Output = Result<Option<String>, JournalError>> + Send>>;
 
 /// Why entries are not kept.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -69,8 +75,8 @@ pub struct Entry {
 pub struct RunJournal {
     /// What former executions of the run have recorded.
     pub entries: Vec<Entry>,
-    /// What has come for effects that had parked, by a key that the effect knows.
-    pub signals: HashMap<String, Value>,
+    /// For which effects something has come, by keys that they know. The journal has that.
+    pub signals: HashSet<String>,
     /// Where new entries go.
     pub journal: Arc<dyn Journal>,
 }
@@ -81,7 +87,7 @@ pub(crate) struct Record {
     known: HashMap<String, (u64, String)>,
     outcomes: Outcomes,
     parked: HashMap<String, Value>,
-    signals: Arc<HashMap<String, Value>>,
+    signals: Arc<HashSet<String>>,
     next_number: u64,
     bytes: usize,
     bytes_max: usize,
@@ -121,7 +127,7 @@ impl Record {
         self.journal.clone()
     }
 
-    pub fn signals(&self) -> Arc<HashMap<String, Value>> {
+    pub fn signals(&self) -> Arc<HashSet<String>> {
         self.signals.clone()
     }
 

@@ -27,7 +27,6 @@ mod machine;
 mod mailbox;
 mod outcome;
 mod outside;
-mod per_owner;
 mod plan;
 mod precompile;
 mod probe;
@@ -86,7 +85,7 @@ pub use heddle_sandbox::{
     Ceilings, EffectCode, EffectError, FailedInput, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError,
     Tier, TraceEntry, answer_headers,
 };
-pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, execution_of};
+pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, Signalled, execution_of};
 pub use mailbox::{AboutMessage, Afterwards, ListedMessage, MailboxAccess, Numbering, OpenMailbox};
 pub use outcome::{Outcome, Status, Usage};
 pub use plan::Plan;

@@ -120,7 +120,7 @@ async fn entered(
 
 fn masked(vault: &Vault, error: EffectError) -> EffectError {
     EffectError {
-        message: vault.mask(&error.message).into_owned(),
+        message: vault.mask_told(&error.message).into_owned(),
         ..error
     }
 }
@@ -160,16 +160,16 @@ impl Connections for Single {
     }
 }
 
-/// Logs in with a connection of this tenant's, and leaves it at that.
+/// Logs in with a connection of this owner's, and leaves it at that.
 pub(crate) async fn log_in(
     ways: Ways<'_>,
-    (connection, tenant): (Connection, Option<&str>),
+    (connection, owner): (Connection, Option<u128>),
     time_max: Duration,
 ) -> Result<(), EffectError> {
     let tried = async {
         let _place = match ways.connectors {
             None => None,
-            Some(connectors) => Some(connectors.place(tenant).await?),
+            Some(connectors) => Some(connectors.place(owner).await),
         };
         let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), nonce()));
         let granted = Granted::new(

@@ -71,7 +71,7 @@ pub(crate) async fn perform(
                 .ok_or_else(bug)
         }
         Some(Ok(Ok(Err(error)))) => Err(EffectError {
-            message: vault.mask(&error.message).into_owned(),
+            message: vault.mask_told(&error.message).into_owned(),
             ..error
         }),
         Some(Ok(Ok(Ok(Progress::Parked(_))) | Err(_))) => Err(late()),
@@ -106,5 +106,6 @@ fn handles(given: Given, vault: &Arc<Vault>) -> Handles {
             is_possible: false,
             state: None,
         },
+        place: None,
     }
 }

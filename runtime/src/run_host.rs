@@ -455,13 +455,14 @@ impl RunHost {
             sinks: self.sinks.get_or_init(OpenSinks::default).clone(),
             streams: self.streams.get_or_init(OpenStreams::default).clone(),
             calls: self.pattern_calls.clone(),
-            signals: Signals::of(record.map(Record::signals)),
+            signals: Signals::of(record.map(|record| (record.signals(), record.journal()))),
             parking: Parking {
                 is_possible: journal.is_some(),
                 state: record.and_then(|record| record.parked(key)),
             },
             clock: Clock::of(journal),
             egress: self.effects.egress(),
+            place: None,
         }
     }
 }

@@ -364,7 +364,7 @@ impl Runtime {
     /// Tries a connection, outside of any run.
     pub async fn probe(&self, probe: Probe) -> Result<Probed, EffectError> {
         if probe.way == ProbeWay::Mailbox {
-            let tried = (probe.connection, probe.tenant.as_deref());
+            let tried = (probe.connection, probe.owner);
             let logging_in = mailbox::log_in(self.ways(), tried, probe.time_max);
             names_for(probe.owner, logging_in).await?;
             return Ok(Probed { http_status: None });

@@ -42,6 +42,10 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
+/// What stands at the end of a stranger's words where the rest of them is left out, often where no secret is known yet: in the process
+/// that has heard them. By it they are masked as what was cut, see [`Vault::mask_told`].
+pub const CUT: char = '…';
+
 /// Where a request goes whose references are replaced.
 #[derive(Clone, Copy, Debug)]
 pub enum Destination<'a> {
@@ -211,6 +215,23 @@ impl Vault {
             .len();
         let masked = masker.text_without(text, start..cut.len());
         RawValue::from_string(masked).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    }
+
+    /// The text of an error, in which a server may have the last word, masked. If that was cut, a secret may have begun there whose rest
+    /// is not known to be one.
+    pub fn mask_told<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(masker) = self.masker() else {
+            return Cow::Borrowed(text);
+        };
+        let cut = text.trim_end_matches('.').strip_suffix(CUT);
+        let begun = cut.map_or(0, |cut| self.begun(cut));
+        match cut {
+            Some(cut) if begun >= MASKED_BYTES_MIN => {
+                let start = cut.floor_char_boundary(cut.len() - begun);
+                Cow::Owned(masker.text_without(text, start..cut.len()))
+            }
+            _ => masker.text(text),
+        }
     }
 
     /// How many bytes at the end of a text may be the beginning of a secret that this run has used.
@@ -452,14 +473,18 @@ fn json_escaped(value: &str) -> String {
 mod tests {
     use super::*;
 
-    fn masked(json: &str) -> String {
+    fn vault() -> Vault {
         let vault = Vault::new(Secrets::default(), Arc::from([]), String::new());
         let long = "0123456789abcdefghijklmnopqrstuvwxyz".repeat(3);
         for value in ["geheim-\"geheim\"", long.as_str()] {
             vault.note_use(value).unwrap();
         }
+        vault
+    }
+
+    fn masked(json: &str) -> String {
         let json = RawValue::from_string(json.to_owned()).unwrap();
-        vault.mask_cut_json(json).get().to_owned()
+        vault().mask_cut_json(json).get().to_owned()
     }
 
     #[test]
@@ -490,8 +515,22 @@ mod tests {
         ] {
             assert_eq!(masked(json), expected);
         }
+        for (told, expected) in [
+            ("it is gehei…", "it is ***…"),
+            ("it is gehei….", "it is ***…."),
+            ("it is geh…", "it is geh…"),
+            ("it is gehei.", "it is gehei."),
+            ("gehei… geheim-\"geheim\"", "gehei… ***"),
+            ("geheim-\"geheim\"gehei…", "***…"),
+            ("…", "…"),
+            ("", ""),
+        ] {
+            assert_eq!(vault().mask_told(told), expected);
+        }
         let long = "0123456789abcdefghijklmnopqrstuvwxyz".repeat(3);
         for length in [5, 31, 40, 70, 107] {
+            let told = format!("x{}…", &long[..length]);
+            assert_eq!(vault().mask_told(&told), "x***…");
             assert_eq!(
                 masked(&format!(r#"{{"a":"x{}"}}"#, &long[..length])),
                 r#"{"a":"x***"}"#

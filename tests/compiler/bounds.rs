@@ -1,6 +1,8 @@
 //! What hostile graphs cost: what is told of them is bounded, and so is what they make of what they repeat.
 
 use crate::diagnostics::{composite, graph, node, noop, started};
+use crate::expressions::EVERYTHING;
+use heddle_compiler::expression::parse;
 use heddle_compiler::{Diagnostic, Options, Severity, check};
 use serde_json::{Map, Value, json};
 
@@ -40,6 +42,15 @@ fn an_expression_of_unknown_names_is_told_in_bounded_space() {
     assert!(first.text.len() < names.len());
     let later = found[90].excerpt.as_ref().unwrap();
     assert_eq!(&names[later.offset..][later.span.clone()], "$inptu");
+}
+
+#[test]
+fn keys_within_keys_of_patterns_do_not_double_at_each_level() {
+    let nested = (0..40).fold("'k'".to_owned(), |key, _| {
+        format!("[1].map(({{ [{key}]: x = 1 }}) => x)")
+    });
+    let tree = parse(&nested, &EVERYTHING).unwrap();
+    assert!(format!("{tree:?}").len() < 1_000 * nested.len());
 }
 
 #[test]

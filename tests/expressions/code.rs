@@ -9,6 +9,7 @@ use heddle_runtime::{Outcome, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+mod parts;
 mod table;
 
 use table::{BY_ENGINE, COMPILED};
@@ -18,6 +19,12 @@ const BATCH: usize = 160;
 const BATCHES: usize = 6;
 /// Enough for all that ends.
 const FUEL_MAX: u64 = 5_000_000_000;
+/// More than the engine is given.
+const EVENT_BYTES_MAX: usize = 32 << 20;
+const MEMORY_BYTES_MAX: usize = 256 << 20;
+
+/// What follows a module of which nothing is to be compiled.
+const ENGINE: &str = "0, () => eval;";
 
 /// A pattern that executes each module for each element of its input, and gives an array for each module.
 fn pattern(modules: &[String]) -> Value {
@@ -50,6 +57,8 @@ fn run(sandbox: &Sandbox, pattern: &Value, event: &str, route: ExpressionRoute) 
     let program = sandbox.runtime.load(&wasm, Tier::Fast).unwrap();
     let mut request = request(&Value::Null);
     request.limits.fuel_max = FUEL_MAX;
+    request.limits.event_bytes_max = EVENT_BYTES_MAX;
+    request.limits.memory_bytes_max = MEMORY_BYTES_MAX;
     request.event = RawValue::from_string(event.to_owned()).unwrap();
     sandbox.executor.block_on(sandbox.runtime.run(&program, request))
 }
@@ -76,7 +85,10 @@ fn routes(modules: &[String]) -> Vec<Result<(), String>> {
 fn differences(sandbox: &Sandbox, modules: &[String]) -> (usize, String) {
     let compiled = answers(sandbox, modules, ExpressionRoute::Cheapest);
     // Expressions in parameters stay as they are, so that both get the same objects.
-    let by_engine: Vec<String> = modules.iter().map(|module| format!("{module}\n0;")).collect();
+    let by_engine: Vec<String> = modules
+        .iter()
+        .map(|module| format!("{module}\n{ENGINE}"))
+        .collect();
     assert!(routes(&by_engine).iter().all(Result::is_err));
     let engine = answers(sandbox, &by_engine, ExpressionRoute::Cheapest);
     let compiled: Vec<Vec<&RawValue>> = serde_json::from_str(&compiled).unwrap();

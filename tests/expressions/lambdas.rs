@@ -34,6 +34,8 @@ fn destructuring_and_defaults() {
             "$input.rows.map(({ k }) => k)",
             "$input.rows.map(({ k: name, v: [first] = [9] }) => [name, first])",
             "$input.rows.map(({ ['k']: name, 'v': v = name }, i) => [name, v, i])",
+            "$input.rows.map(({ [$input.rows[1].k]: b = 1, [`k`]: k = b, [1 + 1]: c = k }) => [b, k, c])",
+            "$input.pairs.map(({ [[0].map(({ [0 + 0]: x = 1 }) => x)[0]]: y = 2 }) => y)",
             "$input.pairs.map(([a, b = 5]) => [a, b])",
             "$input.pairs.map(([, second, ...rest]) => [second, rest])",
             "$input.pairs.map(({ length }) => length)",

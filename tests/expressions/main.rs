@@ -32,7 +32,7 @@ impl Sandbox {
         Sandbox {
             // With a cache, since compiling the JavaScript engine takes its time.
             runtime: Runtime::new(RuntimeConfig {
-                cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/expressions").into()),
+                cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/runtime-cache").into()),
                 ..RuntimeConfig::default()
             })
             .unwrap(),

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// With a cache on disk, since compiling the JavaScript engine takes its time.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let config = RuntimeConfig {
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/formats-cache").into()),
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/runtime-cache").into()),
         ..RuntimeConfig::default()
     };
     Runtime::new(config).unwrap()

@@ -21,6 +21,19 @@ impl Service {
         request.body(content.to_vec()).send().await.data(201).clone()
     }
 
+    /// Waits until nothing is left of what was refused, which is removed once the sender has been told.
+    pub async fn has_no_files(&self, user: &User) {
+        let mut left = Value::Null;
+        for _ in 0..1_000 {
+            left = self.get("/api/files").bearer(&user.token).send().await.body["data"].clone();
+            if left == json!([]) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        panic!("these are left: {left}");
+    }
+
     /// What a file holds, and the status of asking.
     pub async fn content(&self, user: &User, file: &Value) -> (u16, Vec<u8>) {
         let id = file["$file"].as_str().unwrap();

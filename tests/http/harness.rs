@@ -72,6 +72,19 @@ async fn tables() -> &'static TestDatabase {
     made.await
 }
 
+/// The same for SQLite: the bytes of a file with all tables.
+async fn file_of_tables() -> &'static [u8] {
+    static FILE: OnceCell<Vec<u8>> = OnceCell::const_new();
+    let made = FILE.get_or_init(async || {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("heddle.db");
+        // A database that is closed is one whole file.
+        Store::open_sqlite(&file).await.unwrap().close().await;
+        std::fs::read(file).unwrap()
+    });
+    made.await
+}
+
 /// A running service. Dropping it ends it.
 pub struct Service {
     pub app: App,
@@ -104,10 +117,11 @@ impl Service {
     pub async fn with(database: Database, change: impl FnOnce(&mut Config)) -> Service {
         let files = tempfile::tempdir().unwrap();
         let (store, kept) = match database {
-            Database::Sqlite => (
-                Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap(),
-                None,
-            ),
+            Database::Sqlite => {
+                let file = files.path().join("heddle.db");
+                std::fs::write(&file, file_of_tables().await).unwrap();
+                (Store::open_sqlite(&file).await.unwrap(), None)
+            }
             Database::Postgres => {
                 let kept = TestDatabase::create(Some(tables().await)).await;
                 (Store::open_postgres(&kept.url).await.unwrap(), Some(kept))

@@ -4,6 +4,7 @@ mod dovecot;
 mod played;
 
 use crate::harness::{Database, Service};
+use crate::mail::apart::{only, workers};
 use crate::webhooks::fixture::Hook;
 use dovecot::{ADDRESS, Dovecot, PASSWORD};
 use heddle_execution::scheduler;
@@ -324,6 +325,43 @@ async fn each_message_has_one_run_although_the_connector_is_killed() {
     let body = json!({"provider": "imap", "credentials": credentials});
     let tried = tried.json(&body).send().await;
     assert_eq!(tried.body["ok"], true, "{tried}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_can_t_be_read_is_passed_over_unless_none_can_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let none = dir.path().join("none");
+    std::fs::write(&none, "").unwrap();
+    let ends = "kill -ABRT $$";
+    let first_two = only(2, dir.path(), ends);
+    let first = format!("if [ -e '{}' ]; then {ends}; fi; {first_two}", none.display());
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+        config.isolation = workers(&first);
+    })
+    .await;
+    let (port, _) = listen(Arc::new(Mutex::new(Mode::Well(0)))).await;
+    let hook = Hook::saved(&service, graph(json!({"startFrom": "beginning"}))).await;
+    let credentials = json!({"host": "127.0.0.1", "port": port.to_string(), "tls": "none", "user": "a", "password": PASSWORD});
+    connect(&hook, "imap", credentials).await;
+    let deployment = hook.deploy().await;
+    let has = |code: &'static str| move |state: &Value, _: &[Value]| state["lastError"]["code"] == code;
+    let runs = until(&hook, &deployment, has("UNAVAILABLE")).await;
+    assert!(runs.is_empty(), "{runs:?}");
+    // Now it is only the first message, twice.
+    std::fs::remove_file(&none).unwrap();
+    service.app.clock.advance(Duration::from_secs(2 * 60 * 60));
+    let runs = until(&hook, &deployment, has("VALIDATION")).await;
+    let subjects: Vec<&Value> = runs.iter().map(|run| &run["eventData"]["subject"]).collect();
+    assert_eq!(subjects, [&json!("2")]);
+    let passed_over = state(&hook, &deployment).await;
+    assert_eq!(passed_over["failures"], 0, "{passed_over}");
+    let told = passed_over["lastError"]["message"].as_str().unwrap();
+    assert!(told.contains("the process that read it crashed"), "{told}");
+    // It is not looked at again.
+    service.app.clock.advance(Duration::from_secs(60 * 60));
+    let runs = until(&hook, &deployment, |state, _| state["lastError"].is_null()).await;
+    assert_eq!(runs.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

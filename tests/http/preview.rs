@@ -134,6 +134,19 @@ each_database! {
         assert_eq!(described, ["edges", "nodes"]);
     }
 
+    async fn a_definition_that_is_called_like_a_trigger_is_none(service: Service) {
+        let ann = service.user("ann").await;
+        let drawn = json!({"nodes": [
+            {"id": "team", "type": "OnboardTeam", "data": {"label": "Team"}},
+            {"id": "hook", "type": "OnWebhook", "data": {"label": "Order"}},
+            {"id": "after", "type": "NoOp"},
+        ], "edges": [{"source": "hook", "target": "team"}, {"source": "team", "target": "after"}]});
+        let outputs = json!({"team": {"size": 3}, "hook": {"body": 7}});
+        let expressions = json!({"event": "{{ $trigger.body }}", "label": "{{ $(\"Team\").size }}", "input": "{{ $input.size }}"});
+        let told = preview(&service, &ann, "after", expressions, json!({"graphData": drawn, "outputs": outputs})).await;
+        assert_eq!(values(&told), json!({"event": 7, "label": 3, "input": 3}), "{told}");
+    }
+
     async fn what_can_not_be_previewed_is_told_by_field(service: Service) {
         let ann = service.user("ann").await;
         let viewer = service.member(&ann, "vic", WorkspaceRole::Viewer).await;

@@ -5,7 +5,7 @@ use crate::sessions::{account, switched, workspace};
 use heddle_api::config::Config;
 use heddle_model::quota::Quota;
 use heddle_service::auth::limits::RegistrationLimit;
-use heddle_store::quota;
+use heddle_store::{quota, sql};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -277,6 +277,40 @@ async fn modules_of_deployments_are_counted() {
             .get(&format!("/api/patterns/{pattern}/deployment"))
             .bearer(&ann.token);
         deployment.send().await.assert_refused(404, "NOT_FOUND");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn modules_are_measured_whenever_they_are_deployed() {
+    for database in BOTH {
+        let service = Service::start(database).await;
+        let ann = service.user("ann").await;
+        let measured = async || {
+            let mut reader = service.app.store.reader().await.unwrap();
+            let deployed = "select d.module_bytes, cast(octet_length(a.wasm) as bigint) from deployments d
+                 join artifacts a on a.hash = d.artifact";
+            let sealed = "select s.bytes, cast(octet_length(a.wasm) as bigint) from module_seals s
+                 join artifacts a on a.hash = s.hash";
+            let mut all: Vec<(i64, i64)> = reader.db().all(sql(deployed)).await.unwrap();
+            let seals: Vec<(i64, i64)> = reader.db().all(sql(sealed)).await.unwrap();
+            all.extend(seals);
+            assert!(all.iter().all(|(noted, bytes)| noted == bytes), "{all:?}");
+            all.len()
+        };
+        let pattern = service.drawn(&ann, &crate::harness::doubling()).await;
+        service.deploy(&ann, &pattern).await;
+        assert_eq!(measured().await, 2);
+        let other = chain(&[
+            ("start", "OnManual", json!({})),
+            (
+                "end",
+                "Return",
+                json!({"value": "a text that makes the module larger"}),
+            ),
+        ]);
+        service.redrawn(&ann, &pattern, &other).await;
+        service.deploy(&ann, &pattern).await;
+        assert_eq!(measured().await, 3, "a deployment, and what was sealed before");
     }
 }
 

@@ -183,6 +183,7 @@ each_database! {
             (json!({"cronExpression": "* * * * * * *"}), "cronExpression"),
             (json!({"cronExpression": "61 * * * *"}), "cronExpression"),
             (json!({"cronExpression": "0 0 30 2 *"}), "cronExpression"),
+            (json!({"cronExpression": "0 0 30W 2 *"}), "cronExpression"),
             (json!({"cronExpression": "0 9 * * *", "timezone": "Mars"}), "timezone"),
         ] {
             let refused = set(&hook, &deployment, body).await;

@@ -307,6 +307,41 @@ async fn bodies_that_arrive_in_part_are_bounded_together_and_small_ones_always_c
 }
 
 #[tokio::test]
+async fn large_answers_that_nobody_takes_are_bounded_together() {
+    let service = service(|config| config.http.unsent_bytes_max = 8 << 20).await;
+    let ann = service.user("ann").await;
+    let start = json!({"id": "start", "type": "OnManual", "note": "x".repeat(6 << 20)});
+    let pattern = json!({"name": "large", "graphData": {"nodes": [start], "edges": []}});
+    let made = service
+        .post("/api/patterns")
+        .bearer(&ann.token)
+        .json(&pattern)
+        .send()
+        .await;
+    assert_eq!(made.status, 201);
+    let path = format!("/api/patterns/{}", made.body["id"].as_str().unwrap());
+    let get = async || service.get(&path).bearer(&ann.token).send().await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    let mut idle = socket.connect(service.address).await.unwrap();
+    let token = &ann.token;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n\r\n");
+    idle.write_all(request.as_bytes()).await.unwrap();
+    let mut begun = [0; 12];
+    idle.read_exact(&mut begun).await.unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    get().await.assert_refused(503, "UNAVAILABLE");
+    // What all answers share takes no memory for each.
+    for path in ["/healthz", "/api/nodes"] {
+        let shared = service.get(path).bearer(&ann.token).send().await;
+        assert_eq!(shared.status, 200, "{path}");
+    }
+    drop(idle);
+    // As soon as the server has noticed.
+    while get().await.status != 200 {}
+}
+
+#[tokio::test]
 async fn who_is_not_known_yet_sends_small_bodies_only() {
     let service = service(|_| {}).await;
     for path in ["login", "register", "ext"] {

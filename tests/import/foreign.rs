@@ -1,7 +1,7 @@
 //! What foreign flows and documents may not bring into patterns, and what is too much of them.
 
 use heddle_import::openapi::{self, Selection};
-use heddle_import::{import_flow, node_red};
+use heddle_import::{Calls, Imported, Importing, find, import_flow, node_red};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -167,4 +167,165 @@ fn little_does_not_become_much() {
         {"id": "a", "type": "switch", "name": "Choose", "property": "p".repeat(2_000), "rules": rules, "wires": []},
     ]));
     assert!(graph.to_string().len() < 20_000);
+}
+
+/// What is drawn of the only workflow with these nodes, settings and connections.
+fn imported(mut workflow: Value) -> Imported {
+    if workflow.get("connections").is_none() {
+        workflow["connections"] = json!({});
+    }
+    let found = find(&workflow, "Workflow").unwrap();
+    Importing::new(&found[0], &Calls::new()).finish()
+}
+
+/// Whether what is said and drawn is no more than so many bytes.
+fn is_within(imported: &Imported, bytes: usize) -> bool {
+    let drawn = imported.graph_data.to_string().len() + imported.node_definitions.to_string().len();
+    drawn + serde_json::to_string(&imported.report).unwrap().len() < bytes
+}
+
+fn of_n8n(name: &str, kind: &str, version: f64, parameters: Value) -> Value {
+    json!({"name": name, "type": format!("n8n-nodes-base.{kind}"), "typeVersion": version, "parameters": parameters})
+}
+
+#[test]
+fn names_of_n8n_are_short_and_what_is_left_out_is_told_a_hundred_times() {
+    let long = "x".repeat(100_000);
+    let nodes = json!([of_n8n(&long, "noOp", 1.0, json!({}))]);
+    let refused = find(&json!({"nodes": nodes, "connections": {}}), "Workflow").unwrap_err();
+    assert!(
+        refused.0.contains("nodes[0]") && refused.0.len() < 1_000,
+        "{}",
+        refused.0
+    );
+
+    let nowhere: Vec<Value> = (0..5_000).map(|_| json!({"node": long})).collect();
+    let told = imported(json!({
+        "nodes": [of_n8n("a", "noOp", 1.0, json!({})), {"name": "b", "type": long, "parameters": {}}],
+        "connections": {"a": {"main": [nowhere]}},
+    }));
+    assert!(is_within(&told, 100_000));
+    let unread = told.report.items.iter().filter(|item| item.code == "unread");
+    assert_eq!(unread.count(), 100);
+    assert_eq!(told.report.summary.nodes, 1);
+}
+
+#[test]
+fn what_one_node_of_n8n_has_does_not_become_much_by_others_that_have_it_too() {
+    let long = "x".repeat(200_000);
+    let pages = (0..500).map(|number| of_n8n(&format!("p{number}"), "form", 1.0, json!({})));
+    let first = of_n8n("first", "formTrigger", 2.0, json!({"formTitle": long}));
+    let forms: Vec<Value> = [first].into_iter().chain(pages).collect();
+    assert!(is_within(&imported(json!({"nodes": forms})), 10_000_000));
+
+    let chains = (0..500).map(|number| {
+        json!({"name": format!("c{number}"), "type": "@n8n/n8n-nodes-langchain.chainLlm", "parameters": {"prompt": "Hi"}})
+    });
+    let model = json!({
+        "name": "model", "type": "@n8n/n8n-nodes-langchain.lmChatOpenAi", "parameters": {"model": long},
+        "credentials": {long.as_str(): {"name": "key"}},
+    });
+    let to: Vec<Value> = (0..500)
+        .map(|number| json!({"node": format!("c{number}")}))
+        .collect();
+    let chained = imported(json!({
+        "nodes": Vec::from_iter([model].into_iter().chain(chains)),
+        "connections": {"model": {"ai_languageModel": [to]}},
+    }));
+    assert!(is_within(&chained, 10_000_000));
+
+    let zone = imported(json!({
+        "settings": {"timezone": long},
+        "nodes": [of_n8n("a", "set", 2.0, json!({"values": {"string": [{"name": "x", "value": format!("={{{{ [{}] }}}}", "$now,".repeat(1_000))}]}}))],
+    }));
+    assert!(is_within(&zone, 500_000));
+}
+
+#[test]
+fn what_a_node_of_n8n_says_once_does_not_become_much_by_its_translation() {
+    let long = "x".repeat(200_000);
+    let rules: Vec<Value> = (0..100).map(|_| json!({"value2": "y"})).collect();
+    let switch = json!({"dataType": "string", "value1": long, "rules": {"rules": rules}});
+    let switch = imported(json!({"nodes": [of_n8n("a", "switch", 1.0, switch)]}));
+    assert!(is_within(&switch, 2_000_000));
+
+    let columns: Vec<Value> = (0..1_000).map(|_| json!({"id": "c"})).collect();
+    let sheet = json!({
+        "operation": "append", "documentId": {"__rl": true, "value": "d", "mode": "id"},
+        "sheetName": {"__rl": true, "value": "s", "mode": "name"},
+        "columns": {"mappingMode": "defineBelow", "value": {"c": long}, "schema": columns},
+    });
+    let sheet = imported(json!({"nodes": [of_n8n("a", "googleSheets", 4.0, sheet)]}));
+    assert!(is_within(&sheet, 2_000_000));
+
+    // The name of the node before stands for each of these.
+    let reads = format!("={{{{ [{}] }}}}", "$items(),".repeat(6_000));
+    let name = "n".repeat(300);
+    let readers = (0..20).map(|number| {
+        let field = json!({"values": {"string": [{"name": "x", "value": reads}]}});
+        of_n8n(&format!("r{number}"), "set", 2.0, field)
+    });
+    let to: Vec<Value> = (0..20)
+        .map(|number| json!({"node": format!("r{number}")}))
+        .collect();
+    let before = of_n8n(&name, "set", 2.0, json!({}));
+    let named = imported(json!({
+        "nodes": Vec::from_iter([before].into_iter().chain(readers)),
+        "connections": {name.as_str(): {"main": [to]}},
+    }));
+    assert!(is_within(&named, 20_000_000));
+    let mut items = named.report.items.iter();
+    assert!(items.any(|item| item.message.contains("would be too large")));
+
+    // A path of many steps is written in one go.
+    let path = json!({"fieldToSplitOut": "a.".repeat(200_000) + "a"});
+    let split = imported(json!({"nodes": [of_n8n("a", "splitOut", 1.0, path)]}));
+    assert!(is_within(&split, 5_000_000));
+}
+
+#[test]
+fn what_a_node_of_node_red_says_once_does_not_become_much() {
+    let drawn = |nodes: Value| {
+        let flows = node_red::find(&nodes, "Flow").unwrap();
+        Importing::of_flow(&flows[0]).finish()
+    };
+    let props: Vec<Value> = (0..100).map(|_| json!({"p": "payload"})).collect();
+    let inject = json!([{"id": "s", "type": "inject", "payload": "}".repeat(100_000), "payloadType": "str", "props": props, "wires": []}]);
+    assert!(is_within(&drawn(inject), 3_000_000));
+
+    let rules: Vec<Value> = (0..100).map(|_| json!({"t": "nempty"})).collect();
+    let property = format!("a[\"{}\"]", "}".repeat(900));
+    let switches = (0..30).map(|number| {
+        json!({"id": number.to_string(), "type": "switch", "property": property, "rules": rules, "wires": []})
+    });
+    let switches = drawn(switches.collect());
+    assert!(is_within(&switches, 60_000_000));
+    let mut items = switches.report.items.iter();
+    assert!(items.any(|item| item.message.contains("would be too large")));
+
+    let code: String = (0..50_000)
+        .map(|number| format!("flow.get(\"a{number}\");"))
+        .collect();
+    let kept = json!([{"id": "f", "type": "function", "func": code, "wires": []}]);
+    let kept = drawn(kept);
+    let mut items = kept.report.items.iter();
+    assert!(items.any(|item| item.message.contains("more than 5 values in contexts")));
+}
+
+#[test]
+fn a_security_scheme_of_a_long_name_is_no_connection() {
+    let long = "x".repeat(100_000);
+    let paths: serde_json::Map<String, Value> = (0..100)
+        .map(|number| {
+            let servers = json!([{"url": format!("https://a{number}.example.com")}]);
+            (format!("/p{number}"), json!({"get": {"servers": servers}}))
+        })
+        .collect();
+    let document = json!({
+        "openapi": "3.0.3", "info": {"title": "A", "version": "1"}, "security": [{long.as_str(): []}],
+        "components": {"securitySchemes": {long.as_str(): {"type": "http", "scheme": "bearer"}}}, "paths": paths,
+    });
+    let api = openapi::read(&document, &Selection::default()).unwrap();
+    assert!(serde_json::to_string(&api).unwrap().len() < 1_000_000);
+    assert!(api.report.connections.is_empty());
 }

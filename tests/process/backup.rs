@@ -2,7 +2,7 @@
 
 use crate::message;
 use crate::sender::{Hook, Sender};
-use crate::server::{Server, heddle, output};
+use crate::server::{Server, heddle, output, pause};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
@@ -55,7 +55,7 @@ fn a_backup_made_under_load_has_every_run_that_was_accepted_before_it() {
             });
         }
         while accepted.lock().unwrap().len() < 300 {
-            std::thread::yield_now();
+            pause();
         }
         let before = accepted.lock().unwrap().clone();
         let told = succeeds(dir.path(), &["backup", file, "--with-keys"]);

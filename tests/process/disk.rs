@@ -1,7 +1,7 @@
 //! A disk that is full, or nearly so, as `/readyz` tells it: a small file system of the server's own.
 
 use crate::needs;
-use crate::server::{Server, heddle};
+use crate::server::{Server, heddle, pause};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -60,7 +60,7 @@ fn a_full_disk_is_told_by_readyz_until_there_is_room() {
             assert_eq!(status, 503, "{told}");
             break told;
         }
-        std::thread::yield_now();
+        pause();
     };
     assert_eq!(told["error"]["code"], "UNAVAILABLE");
     let message = told["error"]["message"].as_str().unwrap();
@@ -72,7 +72,7 @@ fn a_full_disk_is_told_by_readyz_until_there_is_room() {
 
     writeln!(fill, "1").unwrap();
     while ready().0 != 200 {
-        std::thread::yield_now();
+        pause();
     }
     drop(fill);
     assert_eq!(server.stop(), Some(0));

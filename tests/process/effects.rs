@@ -1,7 +1,7 @@
 //! The server is killed at random moments of runs with effects: no effect that was completed is done again, and no run
 //! is lost. A server beside it counts requests by their Idempotency-Key.
 
-use crate::server::Server;
+use crate::server::{Server, pause};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -136,7 +136,7 @@ fn no_completed_effect_is_repeated_although_the_server_is_killed() {
             let path = format!("/api/deployments/{deployment}/runs?status=running");
             match server.call("GET", &path, &token, "").1["meta"]["total"].as_i64() {
                 Some(0) => break,
-                _ => std::thread::yield_now(),
+                _ => pause(),
             }
         }
     }

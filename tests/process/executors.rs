@@ -1,7 +1,7 @@
 //! A run whose executor dies: it is taken up again alone, with what its journal holds; when that one dies too it is given up,
 //! and the second time its deployment is stopped. The server and everybody else's runs go on.
 
-use crate::server::Server;
+use crate::server::{Server, pause};
 use heddle_model::clock::{monotonic, since};
 use serde_json::{Value, json};
 use std::fs;
@@ -146,7 +146,7 @@ fn eventually<T>(what: &str, server: &Server, mut ask: impl FnMut(&Server) -> Re
             Ok(found) => return found,
             Err(seen) => assert!(since(began) < PATIENCE, "{what}: still {seen}"),
         }
-        std::thread::yield_now();
+        pause();
     }
 }
 

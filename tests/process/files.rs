@@ -2,7 +2,7 @@
 
 use crate::moto::Moto;
 use crate::needs::or_skip;
-use crate::server::{Server, database, on};
+use crate::server::{Server, database, on, pause};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -145,14 +145,14 @@ fn kills(postgres: Option<&str>, bucket: Option<&Moto>) {
                                 .unwrap()
                                 .insert(id, Sha256::digest(&content).to_vec());
                         }
-                        None => std::thread::yield_now(),
+                        None => pause(),
                     }
                 }
             });
         }
         for kill in 1..=4 {
             while stored.lock().unwrap().len() < kill * 12 {
-                std::thread::yield_now();
+                pause();
             }
             server.process.kill().unwrap();
             server.process.wait().unwrap();

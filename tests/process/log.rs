@@ -4,6 +4,7 @@ use crate::needs;
 use crate::server::{Server, heddle, on};
 use serde_json::json;
 use std::io::Read;
+use std::net::TcpListener;
 use std::process::Command;
 
 const ESCAPE: char = '\u{1b}';
@@ -121,18 +122,21 @@ fn a_first_start_says_that_it_compiles() {
 fn on_a_terminal(variables: &[(&str, &str)]) -> Option<String> {
     let dir = tempfile::tempdir().unwrap();
     let program = heddle(dir.path()).get_program().to_str().unwrap().to_owned();
+    // Somebody is there already.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
     let mut command = Command::new("script");
     command
         .args([
             "-qec",
-            &format!("{program} serve --listen 127.0.0.1:0"),
+            &format!("{program} serve --listen {address}"),
             "/dev/null",
         ])
         .current_dir(dir.path())
         .env_clear()
         .env("TERM", "xterm")
         .env("HEDDLE_UNKNOWN", "so that it warns")
-        // Nobody is there.
+        // It does not come to the database.
         .envs(on("postgres://127.0.0.1:1/heddle"))
         .envs(variables.iter().copied());
     let told = needs::or_skip("script", command.output())?;

@@ -3,7 +3,7 @@
 
 use crate::dovecot::{ADDRESS, Dovecot, PASSWORD};
 use crate::polls::total;
-use crate::server::{Server, database, on};
+use crate::server::{Server, database, on, pause};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn deliver(mailbox: &Dovecot, numbers: std::ops::Range<u64>) {
 /// Waits until so many runs are there.
 fn wait_for(server: &Server, (token, deployment): (&str, &str), runs: u64) {
     while total(server, token, deployment).is_none_or(|total| total < runs) {
-        std::thread::yield_now();
+        pause();
     }
 }
 
@@ -78,7 +78,7 @@ fn survives(
     wait_for(&server, of, all);
     // Whoever went on did so to the end.
     while !mailbox.names("").is_empty() {
-        std::thread::yield_now();
+        pause();
     }
     let runs = server.runs(&token, &deployment);
     let subjects: BTreeSet<u64> = runs.iter().map(subject).collect();

@@ -33,6 +33,7 @@ mod needs;
 mod nginx;
 mod outage;
 mod patterns_as_files;
+mod plans;
 mod poison;
 mod polls;
 #[path = "../shared/port.rs"]

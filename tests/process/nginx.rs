@@ -1,7 +1,7 @@
 //! heddle behind nginx, by the configuration that we ship.
 
 use crate::certificate::{Certificate, text};
-use crate::server::Server;
+use crate::server::{Server, pause};
 use crate::{needs, port};
 use serde_json::{Value, json};
 use std::fs;
@@ -88,7 +88,7 @@ impl Nginx {
             if nginx.process.try_wait().unwrap().is_some() {
                 panic!("{}", fs::read_to_string(format!("{dir}/error.log")).unwrap());
             }
-            std::thread::yield_now();
+            pause();
         }
         nginx
     }

@@ -3,7 +3,7 @@
 
 use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
-use crate::server::{Server, database, on};
+use crate::server::{Server, database, on, pause};
 use crate::wire::Wire;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl Load {
 
 fn wait_until(is_so: impl Fn() -> bool) {
     while !is_so() {
-        std::thread::yield_now();
+        pause();
     }
 }
 

@@ -2,7 +2,7 @@
 //! the run, and stops its deployment when that does it again; everybody else's runs end as if nothing had been.
 
 use crate::postgres::TestDatabase;
-use crate::server::{Server, database, heddle, on};
+use crate::server::{Server, database, heddle, on, pause};
 use heddle_model::clock;
 use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;
@@ -167,7 +167,7 @@ impl<'a> Supervised<'a> {
             if holds(&self.servers[0]) == Some(true) {
                 return;
             }
-            std::thread::yield_now();
+            pause();
         }
     }
 
@@ -325,7 +325,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
     let began = clock::monotonic();
     while !holds() {
         assert!(clock::since(began) < PATIENCE, "it does not come to that");
-        std::thread::yield_now();
+        pause();
     }
 }
 

@@ -1,6 +1,6 @@
 //! The server is killed while it starts runs for what it has found at a service: each thing has one run all the same.
 
-use crate::server::{Server, database, on};
+use crate::server::{Server, database, on, pause};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -62,7 +62,7 @@ fn survives(dir: &Path, database: &[(&str, &str)]) {
         answered.recv().unwrap();
         let before = (NEW * kill) as u64;
         while runs > 0 && total(&server, &token, &deployment).unwrap() < before + runs {
-            std::thread::yield_now();
+            pause();
         }
         server.process.kill().unwrap();
         server.process.wait().unwrap();
@@ -70,14 +70,14 @@ fn survives(dir: &Path, database: &[(&str, &str)]) {
         server = Server::start(dir, &variables);
         // Those of the killed server come to their end before others are there.
         while total(&server, &token, &deployment).unwrap() < before + NEW as u64 {
-            std::thread::yield_now();
+            pause();
         }
         while answered.try_recv().is_ok() {}
         servers.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     }
     let all = NEW * (KILLS.len() + 1);
     while total(&server, &token, &deployment).unwrap() < all as u64 {
-        std::thread::yield_now();
+        pause();
     }
     // Two more polls find nothing that is new.
     while answered.try_recv().is_ok() {}
@@ -115,14 +115,14 @@ fn survives_with_lists(dir: &Path, database: &[(&str, &str)]) {
         server.process.wait().unwrap();
         server = Server::start(dir, &variables);
         while total(&server, &token, &deployment).unwrap() < kill + 1 {
-            std::thread::yield_now();
+            pause();
         }
         while answered.try_recv().is_ok() {}
         servers.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     }
     let all = NEW * (KILLS.len() + 1);
     while total(&server, &token, &deployment).unwrap() < KILLS.len() as u64 + 1 {
-        std::thread::yield_now();
+        pause();
     }
     // Two more polls find nothing that is new.
     while answered.try_recv().is_ok() {}

@@ -9,6 +9,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The command with an environment of nothing but what tests set.
 pub fn heddle(dir: &Path) -> Command {
@@ -28,6 +29,12 @@ pub fn precompiled() -> &'static Path {
         assert_eq!(code, 0, "{told}");
         dir.join("precompiled")
     })
+}
+
+/// Between two looks at what takes its time: who looks all the time takes the processors from what is waited for, and from the tests
+/// beside it.
+pub fn pause() {
+    std::thread::park_timeout(Duration::from_millis(10));
 }
 
 /// A PostgreSQL database of the test's own.
@@ -197,7 +204,7 @@ impl Server {
     pub fn await_ends(&self, token: &str, deployment: &str) {
         let path = format!("/api/deployments/{deployment}/runs?limit=1&status=running");
         while self.call("GET", &path, token, "").1["meta"]["total"] != 0 {
-            std::thread::yield_now();
+            pause();
         }
     }
 

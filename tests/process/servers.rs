@@ -2,7 +2,7 @@
 
 use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
-use crate::server::{Server, database, on};
+use crate::server::{Server, database, on, pause};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -109,7 +109,7 @@ impl Load {
 
 fn await_that(holds: impl Fn() -> bool) {
     while !holds() {
-        std::thread::yield_now();
+        pause();
     }
 }
 

@@ -1,10 +1,11 @@
 //! Workers from outside: whatever a worker does, its parent gets a typed error in time, holds no more than it allows,
-//! and goes on; a worker has nothing but its socket.
+//! and goes on; a worker has nothing but its socket. And what bounds work for each of its owners.
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 #[path = "../shared/needs.rs"]
 mod needs;
+mod places;
 
 use heddle_processes::{
     End, Frame, Layers, Limits, LinkLimits, LinkReceiver, Worker, WorkerCommand, WorkerError, WorkerProgram,

@@ -2,7 +2,7 @@
 //! goes on.
 
 use crate::hand_made::{base64, component, component_with, constant, echo, fetching};
-use crate::harness::{code, config, request};
+use crate::harness::{CACHE, code, config, request};
 use crate::patterns::{SECRET, compiled, node, output, pattern, run_contained, run_limited, runtime};
 use crate::server::{Server, ok};
 use heddle_compiler::Options;
@@ -224,7 +224,7 @@ async fn memory_of_calls_counts_towards_what_all_runs_share_and_is_given_back() 
         executors: None,
         memory_bytes_max: 64 << 20,
         runs_memory_bytes_max: Some(30 << 20),
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/patterns").into()),
+        cache_dir: Some(CACHE.into()),
         ..config()
     })
     .unwrap();

@@ -8,6 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// Where tests with the real standard library keep machine code, those of other crates too: compiling that and the JavaScript engine
+/// takes seconds.
+pub const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/runtime-cache");
+
 /// Declarations with which every hand-written pattern begins.
 const PREAMBLE: &str = r#"
     (import "heddle" "memory" (memory 0))

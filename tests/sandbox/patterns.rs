@@ -1,6 +1,6 @@
 //! Compiled patterns on the real standard library: what only compiler, guest and host together can show.
 
-use crate::harness::{code, config, request};
+use crate::harness::{CACHE, code, config, request};
 use crate::server::Server;
 use heddle_compiler::Options;
 use heddle_runtime::{EgressPolicy, Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
@@ -38,7 +38,7 @@ pub fn pattern(nodes: &[Value], edges: &[&str]) -> Value {
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     Runtime::new(RuntimeConfig {
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/patterns").into()),
+        cache_dir: Some(CACHE.into()),
         ..config()
     })
     .unwrap()

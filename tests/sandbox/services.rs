@@ -1,6 +1,6 @@
 //! One node in a pattern, on a runtime that may reach this machine, with the services of a host made up by the test.
 
-use crate::harness::{config, request};
+use crate::harness::{CACHE, config, request};
 use heddle_compiler::Options;
 use heddle_runtime::{
     Connection, ConnectionError, ConnectionFuture, Connections, EgressPolicy, Limits, Outcome, RunRequest,
@@ -8,7 +8,6 @@ use heddle_runtime::{
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How the names of modules end whose tests have connectors.
@@ -156,7 +155,7 @@ pub fn closed_runtime() -> Runtime {
 /// With machine code kept for all tests, which compiling takes long.
 fn start(config: RuntimeConfig) -> Runtime {
     Runtime::new(RuntimeConfig {
-        cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
+        cache_dir: Some(CACHE.into()),
         ..config
     })
     .unwrap()

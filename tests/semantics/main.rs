@@ -60,7 +60,7 @@ fn compiled_runs_agree_with_the_reference() {
         number("HEDDLE_SEMANTICS_SEED", SEED),
     );
     let runtime = Runtime::new(RuntimeConfig {
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/semantics").into()),
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/runtime-cache").into()),
         ..RuntimeConfig::default()
     })
     .unwrap();

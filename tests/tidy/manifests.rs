@@ -55,7 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("processes", &[]),
     ("api/model", &[]),
     ("api/store", &["api/model", "processes"]),
-    ("api/files", &["api/model", "api/store"]),
+    ("api/files", &["api/model", "api/store", "processes"]),
     (
         "api/execution",
         &[
@@ -97,7 +97,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "runtime",
         ],
     ),
-    ("import", &["compiler"]),
+    ("import", &["compiler", "node-stdlib/catalogue"]),
     ("remote", &["node-stdlib/catalogue"]),
     ("fuzz", &[]),
 ];
@@ -118,6 +118,7 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
             "compiler",
             "import",
             "node-stdlib",
+            "node-stdlib/catalogue",
             "node-stdlib/values",
             "runtime",
         ],

@@ -73,7 +73,6 @@ const PUBLIC: &[(&str, &str)] = &[
     ("Secret.1", "a name, in the audit log"),
     ("Step.secret", "where it is in an answer"),
     ("StoredEntry.key", "the name of a result in the journal"),
-    ("StoredSignal.key", "the name of a result in the journal"),
     ("WaitingRow.key", "the name of a result in the journal"),
 ];
 

@@ -1,7 +1,7 @@
 //! Memory for large requests: what is read, compared or answered takes its share before it is begun and gives it back
 //! when it is done. Owners take turns, and none has more than half. What is held for long, as imports do while their patterns are
-//! compiled, is one for each owner and half for all of them, so that what is done at once need not wait for it. Knows nothing of
-//! what the memory is for.
+//! compiled, is one for each owner and half for all of them, so that what is done at once need not wait for it; and a quarter for an
+//! owner, so that nobody holds all of that for long. Knows nothing of what the memory is for.
 
 use crate::blocking::computing;
 use crate::held::{Held, held, holding};
@@ -99,7 +99,7 @@ impl Budget {
         let share_max = bytes_max / 2;
         let long = Budget(Arc::new(Shared {
             bytes_max: share_max,
-            share_max,
+            share_max: share_max / 2,
             long: None,
             state: Mutex::default(),
         }));
@@ -202,9 +202,9 @@ impl Budget {
         if is_small(text_bytes) {
             return Ok(work.await);
         }
-        let _turn = match &self.0.long {
-            Some(long) => Some(long.take(owner, bytes).await?),
-            None => None,
+        let (_turn, bytes) = match &self.0.long {
+            Some(long) => (Some(long.take(owner, bytes).await?), bytes.min(long.0.share_max)),
+            None => (None, bytes),
         };
         let _share = self.take(owner, bytes).await?;
         Ok(holding(Arc::new(Long { _turn, _share }), work).await)
@@ -392,10 +392,10 @@ mod tests {
         let (end_second, mut second) = hold(&budget, a, 20);
         assert!((&mut second).now_or_never().is_none());
         assert_eq!(budget.state().taken, 20, "the second one waits for its turn");
-        let (end_other, mut other) = hold(&budget, b, 30);
+        let (end_other, mut other) = hold(&budget, b, 90);
         assert!((&mut other).now_or_never().is_none());
-        assert_eq!(budget.state().taken, 50);
-        let (_, mut full) = hold(&budget, c, 1);
+        assert_eq!(budget.state().taken, 45, "more than a quarter is a quarter");
+        let (_, mut full) = hold(&budget, c, 6);
         assert!((&mut full).now_or_never().is_none());
         let at_once = take(&budget, c, 50).await;
         assert!(at_once.is_some(), "half is left for what is done at once");
@@ -403,7 +403,7 @@ mod tests {
         end_first.send(()).unwrap();
         assert!(first.await);
         assert!((&mut second).now_or_never().is_none());
-        assert_eq!(budget.state().taken, 50, "it is the second one's turn");
+        assert_eq!(budget.state().taken, 45, "it is the second one's turn");
         end_second.send(()).unwrap();
         end_other.send(()).unwrap();
         assert!(second.await && other.await);

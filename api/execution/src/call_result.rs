@@ -4,19 +4,13 @@ use crate::live::Ended;
 use heddle_contract::abi::code;
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
-use heddle_runtime::{EffectError, EffectResult, result_from_json, result_to_json};
+use heddle_runtime::{EffectError, result_to_json};
+use serde_json::value::RawValue;
 
-/// The effect's result.
-pub(crate) fn effect_result(run: RunId, ended: &Ended) -> EffectResult {
+/// What the run has given, as JSON, or the effect's error.
+pub(crate) fn output(run: RunId, ended: &Ended) -> Result<&str, EffectError> {
     match (&ended.error, ended.status) {
-        (None, RunStatus::Success) => {
-            let output = ended
-                .output
-                .as_deref()
-                .map(|output| serde_json::from_str(output.get()));
-            // What was given out as JSON is JSON.
-            Ok(output.and_then(Result::ok).unwrap_or_default())
-        }
+        (None, RunStatus::Success) => Ok(ended.output.as_deref().map_or("null", RawValue::get)),
         (error, _) => {
             let (code, message, node_id) = match error {
                 Some(error) => (
@@ -35,12 +29,9 @@ pub(crate) fn effect_result(run: RunId, ended: &Ended) -> EffectResult {
     }
 }
 
-/// The effect's result as the payload of a signal, by which a run hears of it that is not in memory.
+/// The effect's result as the payload of a signal, by which a run hears of it that is not in memory, or has no place for it yet.
 pub(crate) fn signal_payload(run: RunId, ended: &Ended) -> String {
-    result_to_json(effect_result(run, ended)).to_string()
-}
-
-/// The effect's result from a signal's payload.
-pub(crate) fn of_signal(payload: &str) -> EffectResult {
-    result_from_json(serde_json::from_str(payload).unwrap_or_default())
+    // What was given out as JSON is JSON.
+    let result = output(run, ended).map(|output| serde_json::from_str(output).unwrap_or_default());
+    result_to_json(result).to_string()
 }

@@ -166,9 +166,11 @@ impl Callbacks {
         event: String,
     ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
-        let load = Load::of(None, event.len());
-        let seen = self.see(None, run, &place).await?;
-        let payload = computing_if_large(None, event.len(), move || Payload::new(event)).await?;
+        // Whoever sends it, it is done in the turn of the run's owner: nobody else waits for what comes for that one.
+        let payer = self.payer(run, event.len()).await;
+        let load = Load::of(payer, event.len());
+        let seen = self.see(payer, run, &place).await?;
+        let payload = computing_if_large(payer, event.len(), move || Payload::new(event)).await?;
         let found = self
             .store
             .write_sized(load, move |db| {
@@ -227,7 +229,16 @@ impl Callbacks {
         self.told(found?)
     }
 
-    /// Reads in what state a run waits at a place, so that a transaction, for which others wait, need not.
+    /// In whose turn so many bytes for a run are dealt with, or of it: its owner's. Few need none, and neither does what is for no run.
+    async fn payer(&self, run: RunId, bytes: usize) -> Option<UserId> {
+        match Load::of(None, bytes).is_large() {
+            false => None,
+            true => self.asking(run).await.ok().map(|asking| asking.owner),
+        }
+    }
+
+    /// Reads in what state a run waits at a place, so that a transaction, for which others wait, need not. `payer`: in whose turn, if not
+    /// in that of the run's owner.
     async fn see(
         &self,
         payer: Option<UserId>,
@@ -240,6 +251,10 @@ impl Callbacks {
         // That of one that is over is its result, which nobody wants.
         let Some(entry) = entry.filter(|entry| entry.number.is_none()) else {
             return Ok(None);
+        };
+        let payer = match payer {
+            Some(payer) => Some(payer),
+            None => self.payer(run, entry.bytes()).await,
         };
         let seen = computing_if_large(payer, entry.bytes(), move || Seen::of(entry)).await?;
         Ok(Some(seen?))

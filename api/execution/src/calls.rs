@@ -14,8 +14,9 @@ use crate::call_result;
 use crate::cancel::Canceller;
 use crate::deployment::{ActiveDeployment, Origin};
 use crate::files::{FileService, OwnedRight};
+use crate::journal::signal;
 use crate::lease::Lease;
-use crate::live::{self, End};
+use crate::live::{self, End, Ended};
 use crate::live_runs::LiveRuns;
 use crate::run::{Caller, IdempotencyKey, NewRun, Run};
 use crate::stop::Stop;
@@ -27,16 +28,16 @@ use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{
-    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, EffectResult, Park, Progress,
-    aside_if_large,
+    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, Park, Progress, result_from_json,
 };
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::runs::journal;
 use heddle_store::{Store, deployments, workspaces};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// How deep patterns call each other.
 const DEPTH_MAX: u32 = 16;
@@ -44,6 +45,8 @@ const DEPTH_MAX: u32 = 16;
 const IN_MEMORY_MAX: Duration = Duration::from_secs(1);
 /// How often a parked run looks whether the one that it waits for is still there: nobody signals that it was deleted.
 const LOOK_EVERY_MS: i64 = 60 * 60 * 1_000;
+/// KiB that called runs of a test run have given which it has no place for yet: of a test run nothing is stored.
+const UNPLACED_KIB_MAX: usize = 64 << 10;
 
 /// Calls patterns for runs.
 pub(crate) struct PatternCalls {
@@ -66,6 +69,8 @@ struct CallingRun {
     tenant: Tenant,
     /// Who owns the tenant, for whom is read what called runs have given; `None`: a test run, which parks at none.
     user: Option<UserId>,
+    /// Of a test run: room for what has no place yet, in KiB.
+    unplaced: Option<Arc<Semaphore>>,
     origin: Origin,
     depth: u32,
     owner: Arc<str>,
@@ -78,6 +83,7 @@ impl PatternCalls {
             id: Some(run.id),
             tenant: run.deployment.tenant,
             user: Some(run.deployment.owner),
+            unplaced: None,
             origin: run.deployment.origin(),
             depth: run.depth,
             owner: run.owner.clone(),
@@ -90,6 +96,7 @@ impl PatternCalls {
             id: None,
             tenant,
             user: None,
+            unplaced: Some(Arc::new(Semaphore::new(UNPLACED_KIB_MAX))),
             origin: Origin {
                 environment,
                 is_main: true,
@@ -216,13 +223,25 @@ impl CallEffect {
     ) -> Result<Progress, EffectError> {
         let is_overdue = call.until_ms.is_some_and(|until_ms| until_ms <= context.now_ms());
         let live = self.calls.live.get(child);
-        if let Some(live) = live.filter(|live| !live.is_parked() && !is_overdue) {
-            let end = live.watch();
-            return self.wait_in_memory(child, end, call, context).await;
+        // Not kept while it is waited for: it has what the run gives.
+        let end = live
+            .filter(|live| !live.is_parked() && !is_overdue)
+            .map(|live| live.watch());
+        match end {
+            Some(end) => self.wait_in_memory(child, end, call, context).await,
+            None => self.look(child, call, context).await,
         }
+    }
+
+    /// Looks what the database knows of a called run.
+    async fn look(&self, child: RunId, call: &Call, context: &CallContext) -> Result<Progress, EffectError> {
+        let is_overdue = call.until_ms.is_some_and(|until_ms| until_ms <= context.now_ms());
         let state = self.state_of(child, context).await;
         match state.map_err(|error| unavailable(&error))? {
-            CalledRun::Ended(result) => self.with_files(child, result).await,
+            CalledRun::Ended(json) => {
+                let ended = context.read(json).await?;
+                self.with_files(child, result_from_json(ended)?).await
+            }
             CalledRun::Running if is_overdue => {
                 self.calls.canceller.cancel_by_service(child).await;
                 let message = format!("The called run {child} took too long, and was cancelled.");
@@ -256,14 +275,36 @@ impl CallEffect {
         };
         guard.child = None;
         match ended {
-            Some(Some(ended)) => {
-                self.with_files(child, call_result::effect_result(child, &ended))
-                    .await
-            }
+            Some(Some(ended)) => self.ended(child, ended, call, context).await,
             // The service stops: the run that waits is taken up again.
             Some(None) => std::future::pending().await,
             None => Ok(park(child, call, context)),
         }
+    }
+
+    /// What a called run gives that has ended here. While the run that calls has no place for it, it is not kept in memory, but read from
+    /// the database afterwards.
+    async fn ended(
+        &self,
+        child: RunId,
+        ended: Arc<Ended>,
+        call: &Call,
+        context: &CallContext,
+    ) -> Result<Progress, EffectError> {
+        if !context.try_take_place() {
+            let Some(unplaced) = &self.run.unplaced else {
+                drop(ended);
+                return self.look(child, call, context).await;
+            };
+            let kib = u32::try_from(ended.bytes() >> 10).unwrap_or(u32::MAX);
+            let room = unplaced.clone().try_acquire_many_owned(kib);
+            let _room = room.map_err(|_| too_much())?;
+            context.take_place().await;
+        }
+        let json = call_result::output(child, &ended)?.to_owned();
+        drop(ended);
+        let value = context.read(json).await?;
+        self.with_files(child, value).await
     }
 
     /// The id of the called run, if the inputs refer to files: it may read those that the caller may.
@@ -278,8 +319,7 @@ impl CallEffect {
     }
 
     /// What the called run gives; the caller may read the files that it gives.
-    async fn with_files(&self, child: RunId, result: EffectResult) -> Result<Progress, EffectError> {
-        let value = result?;
+    async fn with_files(&self, child: RunId, value: Value) -> Result<Progress, EffectError> {
         if let Some(caller) = self.run.id
             && file::is_mentioned_in(&value)
         {
@@ -291,27 +331,25 @@ impl CallEffect {
         Ok(Progress::Done(value))
     }
 
-    /// Asks the database for a called run.
+    /// Asks the database for a called run. What it has given is read once there is a place for it.
     async fn state_of(&self, child: RunId, context: &CallContext) -> Result<CalledRun, ServiceError> {
         let mut reader = self.calls.store.reader().await?;
         let running = journal::is_running(&mut reader.db(), child).await?;
         let Some(parent) = self.run.id else {
             return Ok(CalledRun::Gone);
         };
-        let signal = journal::signal_of(&mut reader.db(), parent, &context.key).await?;
+        let has_ended = journal::has_signal(&mut reader.db(), parent, &context.key).await?;
         drop(reader);
-        let Some(signal) = signal else {
+        if !has_ended {
             return Ok(match running {
                 Some(true) => CalledRun::Running,
                 _ => CalledRun::Gone,
             });
-        };
-        let owner = self.run.user.map(UserId::as_u128);
-        let read = aside_if_large(owner, signal.bytes(), move || {
-            signal.unpacked().map(|payload| call_result::of_signal(&payload))
-        });
-        let result = read.await.ok_or(Code::Internal)?;
-        Ok(CalledRun::Ended(result?))
+        }
+        context.take_place().await;
+        let key = context.key.as_str();
+        let signal = signal(&self.calls.store, (parent, key), self.run.user).await?;
+        Ok(signal.map_or(CalledRun::Gone, CalledRun::Ended))
     }
 
     /// What is called, if the caller may.
@@ -400,8 +438,8 @@ impl CallEffect {
 
 /// What the database knows of a called run.
 enum CalledRun {
-    /// It has ended, with this result.
-    Ended(EffectResult),
+    /// It has ended, with this result as JSON.
+    Ended(String),
     Running,
     /// There is no such run, and no result of it.
     Gone,
@@ -443,6 +481,16 @@ fn park(child: RunId, call: &Call, context: &CallContext) -> Progress {
         ),
         state: json!({ "runId": child, "untilMs": call.until_ms }),
     })
+}
+
+/// More than a test run may have others keep for it.
+fn too_much() -> EffectError {
+    let message = format!(
+        "The runs that this test run calls at the same time have given more than {} MiB that it has not taken yet. Call fewer at \
+         the same time, with a lower `concurrency`, or deploy the pattern: runs of deployments have no such limit.",
+        UNPLACED_KIB_MAX >> 10
+    );
+    EffectError::new(EffectCode::OutputLimit, message)
 }
 
 fn unavailable(error: &ServiceError) -> EffectError {

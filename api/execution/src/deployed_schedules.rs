@@ -102,13 +102,13 @@ fn next_of(row: &ScheduleRow, now: Timestamp) -> Result<Option<Timestamp>, Servi
     Ok(schedule.next_after(now))
 }
 
-/// Sets the expression and zone of all of a deployment's schedules; `None`: those of its nodes hold again. `is_active`: they are due
-/// from now on.
+/// Sets the expression and zone of all of a deployment's schedules, which come at the same time next; `None`: those of its nodes hold
+/// again. `is_active`: they are due from now on.
 pub async fn set(
     db: &mut Db<'_>,
     editor: &Editor,
     (deployment, is_active): (DeploymentId, bool),
-    wanted: Option<(&str, &str)>,
+    wanted: Option<(&str, &str, Timestamp)>,
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     let mut rows = schedules::of_deployment(db, editor, deployment).await?;
@@ -120,12 +120,14 @@ pub async fn set(
         .iter_mut()
         .filter(|row| wanted.is_some() || row.set_cron.is_some())
     {
-        row.set_cron = wanted.map(|(cron, _)| cron.to_owned());
-        row.set_timezone = wanted.map(|(_, timezone)| timezone.to_owned());
-        row.next_due_at = match is_active {
-            true => next_of(row, now)?.map(Timestamp::millis),
-            false => None,
+        row.set_cron = wanted.map(|(cron, ..)| cron.to_owned());
+        row.set_timezone = wanted.map(|(_, timezone, _)| timezone.to_owned());
+        let next = match wanted {
+            _ if !is_active => None,
+            Some((_, _, next)) => Some(next),
+            None => next_of(row, now)?,
         };
+        row.next_due_at = next.map(Timestamp::millis);
     }
     Ok(schedules::replace(db, editor, deployment, &rows).await?)
 }

@@ -13,6 +13,7 @@ use crate::environments::Environments;
 use crate::files::FileService;
 use crate::kept_values::{KeptValues, PutValue};
 use crate::lease::{self, LeaseHolder};
+use crate::mail::MailReader;
 use crate::mailbox_places::MailboxPlaces;
 use crate::modules::LoadError;
 use crate::parts::Parts;
@@ -120,6 +121,11 @@ impl Executions {
     /// Files of runs and tenants.
     pub fn files(&self) -> &FileService {
         &self.0.base.files
+    }
+
+    /// Reads messages that start runs.
+    pub fn mail(&self) -> &MailReader {
+        &self.0.mail
     }
 
     pub(crate) fn store(&self) -> &Store {

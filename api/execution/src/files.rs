@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use heddle_files::{FileError, Files, NewFile, Reader, Writer};
 use heddle_model::clock::Clock;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::file::{self, Holder, mentioned};
 use heddle_model::ids::{FileId, RunId};
 use heddle_model::tenant::Tenant;
@@ -60,13 +60,17 @@ impl FileService {
     }
 
     /// Lets a holder have the files that a text refers to, as far as this right goes. A text that refers to none costs a search.
-    pub async fn hold(
+    pub async fn hold(&self, tenant: Tenant, json: &str, by: (Holder, OwnedRight)) -> Result<(), StoreError> {
+        self.hold_these(tenant, mentioned(json).into_iter().collect(), by)
+            .await
+    }
+
+    async fn hold_these(
         &self,
         tenant: Tenant,
-        json: &str,
+        ids: Vec<FileId>,
         (holder, right): (Holder, OwnedRight),
     ) -> Result<(), StoreError> {
-        let ids: Vec<FileId> = mentioned(json).into_iter().collect();
         if ids.is_empty() {
             return Ok(());
         }
@@ -84,15 +88,21 @@ impl FileService {
         held.map(drop)
     }
 
-    /// Removes the files that a text refers to and that this holder was to have, unless others refer to them as well.
-    pub async fn discard(&self, tenant: Tenant, json: &str, holder: Holder) -> Result<(), StoreError> {
-        let ids: Vec<FileId> = mentioned(json).into_iter().collect();
+    /// Removes files that this holder has or was to have, unless others refer to them as well.
+    async fn discard(
+        &self,
+        tenant: Tenant,
+        ids: Vec<FileId>,
+        holder: Option<Holder>,
+    ) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
         let discarded = self.store.write(move |db| {
             Box::pin(async move {
-                files::release(db, &holder, &ids).await?;
+                if let Some(holder) = &holder {
+                    files::release(db, holder, &ids).await?;
+                }
                 for file in ids {
                     files::remove(db, tenant, file).await?;
                 }
@@ -100,6 +110,17 @@ impl FileService {
             })
         });
         discarded.await
+    }
+
+    /// Files that are about to come, for a holder if there is one already.
+    pub fn arriving(&self, tenant: Tenant, holder: Option<Holder>) -> ArrivedFiles {
+        ArrivedFiles {
+            service: self.clone(),
+            tenant,
+            holder,
+            ids: Vec::new(),
+            are_kept: false,
+        }
     }
 
     /// The id of a run that is about to be accepted with this event, if it has one already: since the event refers to files,
@@ -135,6 +156,61 @@ impl FileService {
             tenant,
             held: Held::Known(Arc::new(Mutex::new(known))),
         })
+    }
+}
+
+/// Files that have come with something that may still be refused. Dropping it removes them, unless they are kept: so whatever goes
+/// wrong, nothing of what was refused counts towards what may be stored.
+#[derive(Debug)]
+pub struct ArrivedFiles {
+    service: FileService,
+    tenant: Tenant,
+    /// What has them, or is to have them.
+    holder: Option<Holder>,
+    ids: Vec<FileId>,
+    are_kept: bool,
+}
+
+impl ArrivedFiles {
+    /// One more has come.
+    pub fn add(&mut self, file: FileId) {
+        self.ids.push(file);
+    }
+
+    /// Lets a holder have them.
+    pub async fn hold(&mut self, holder: Holder) -> Result<(), StoreError> {
+        self.holder = Some(holder.clone());
+        let by = (holder, OwnedRight::Tenant);
+        self.service.hold_these(self.tenant, self.ids.clone(), by).await
+    }
+
+    /// They stay from here on, unless [`discard`](Self::discard) says otherwise.
+    pub fn keep(&mut self) {
+        self.are_kept = true;
+    }
+
+    /// Removes them.
+    pub async fn discard(mut self) -> Result<(), StoreError> {
+        let (ids, holder) = (std::mem::take(&mut self.ids), self.holder.take());
+        self.service.discard(self.tenant, ids, holder).await
+    }
+}
+
+impl Drop for ArrivedFiles {
+    fn drop(&mut self) {
+        if self.are_kept || self.ids.is_empty() {
+            return;
+        }
+        // Without this the next sweep finds them, later.
+        if let Ok(executor) = tokio::runtime::Handle::try_current() {
+            let (service, tenant) = (self.service.clone(), self.tenant);
+            let (ids, holder) = (std::mem::take(&mut self.ids), self.holder.take());
+            executor.spawn(async move {
+                if let Err(error) = service.discard(tenant, ids, holder).await {
+                    tracing::warn!(error = %chain(&error), "Files that were refused could not be removed: a sweep does it later");
+                }
+            });
+        }
     }
 }
 

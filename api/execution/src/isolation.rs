@@ -27,7 +27,8 @@ impl Isolated {
     pub fn log(self) {
         if !self.compilers {
             tracing::warn!(
-                "isolation = thread: compilers execute in this process, which a hostile graph can crash"
+                "isolation = thread: compilers, and what reads e-mail, execute in this process, which a hostile graph or \
+                 message can crash"
             );
         }
         let who = [

@@ -9,8 +9,10 @@ use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{RunId, UserId};
-use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal, aside, aside_if_large, is_small};
-use heddle_store::runs::journal::{self, EntryRow, StoredEntry, StoredSignal};
+use heddle_runtime::{
+    Entry, Journal, JournalError, Permission, RunJournal, Signalled, aside, aside_if_large, is_small,
+};
+use heddle_store::runs::journal::{self, EntryRow, StoredEntry};
 use heddle_store::turns::Turns;
 use heddle_store::{Load, Store, StoreError};
 use serde_json::{Value, json};
@@ -71,6 +73,7 @@ impl Journals {
         let started_at_ms = began_at_ms.unwrap_or(now_ms);
         let sink = Arc::new(Sink {
             batches: self.batches.clone(),
+            store: self.store.clone(),
             lease: self.lease.clone(),
             clock: self.clock.clone(),
             run: run.id,
@@ -93,32 +96,38 @@ impl Journals {
     }
 }
 
-/// What has come for effects that had parked, by a key that the effect knows.
-type Signals = HashMap<String, Value>;
-
 impl Journals {
-    /// What the journal of a run holds, and what has come for it. Unpacked and read where nobody waits for that.
-    async fn history(&self, run: &Run) -> Result<(Recorded, Signals), ServiceError> {
+    /// What the journal of a run holds, unpacked and read where nobody waits for that, and for which of its effects something has come.
+    async fn history(&self, run: &Run) -> Result<(Recorded, HashSet<String>), ServiceError> {
         let mut reader = self.store.reader().await?;
         let entries = journal::entries(&mut reader.db(), run.id).await?;
-        let signals = journal::signals(&mut reader.db(), run.id).await?;
+        let signals = journal::signalled(&mut reader.db(), run.id).await?;
         drop(reader);
-        let of_signals: usize = signals.iter().map(StoredSignal::bytes).sum();
-        let bytes = bytes_stored(&entries).saturating_add(of_signals);
         let owner = Some(run.deployment.owner.as_u128());
-        let read = aside_if_large(owner, bytes, move || {
-            let recorded = Recorded::of(entries)?;
-            let mut read = Signals::with_capacity(signals.len());
-            for signal in signals {
-                let key = signal.key.clone();
-                let payload = signal.unpacked()?;
-                read.insert(key, serde_json::from_str(&payload).unwrap_or_default());
-            }
-            Ok::<_, StoreError>((recorded, read))
-        });
-        let read = read.await.ok_or(Code::Internal)?;
-        Ok(read?)
+        let read = aside_if_large(owner, bytes_stored(&entries), move || Recorded::of(entries));
+        let recorded = read.await.ok_or(Code::Internal)?;
+        Ok((recorded?, signals))
     }
+}
+
+/// What has come for an effect of a run, as JSON; `user` owns the run. A database that is away is waited for: what has come is no failure
+/// of the effect.
+pub(crate) async fn signal(
+    store: &Store,
+    (run, key): (RunId, &str),
+    user: Option<UserId>,
+) -> Result<Option<String>, ServiceError> {
+    let read = move || async move {
+        let mut reader = store.reader().await?;
+        journal::signal_of(&mut reader.db(), run, key).await
+    };
+    let on_wait = |reason: &str| tracing::warn!("What has come for a run can't be read yet: {reason}");
+    let Some(found) = retry_while_unavailable(read, on_wait).await? else {
+        return Ok(None);
+    };
+    let owner = user.map(UserId::as_u128);
+    let unpacked = aside_if_large(owner, found.bytes(), move || found.unpacked()).await;
+    Ok(Some(unpacked.ok_or(Code::Internal)??))
 }
 
 async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
@@ -195,6 +204,7 @@ async fn store_rows(store: &Store, load: Load, rows: Vec<EntryRow>) -> Stored {
 #[derive(Debug)]
 struct Sink {
     batches: mpsc::UnboundedSender<Batch>,
+    store: Store,
     lease: Arc<Lease>,
     clock: Clock,
     run: RunId,
@@ -259,6 +269,14 @@ impl Journal for Sink {
                 // The run is about to be dropped.
                 std::future::pending().await
             }
+        })
+    }
+
+    fn signal(&self, key: &str) -> Signalled {
+        let (store, run, user, key) = (self.store.clone(), self.run, self.user, key.to_owned());
+        Box::pin(async move {
+            let found = signal(&store, (run, key.as_str()), Some(user)).await;
+            found.map_err(|error| JournalError::Failed(Arc::new(error)))
         })
     }
 

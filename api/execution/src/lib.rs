@@ -102,13 +102,13 @@ pub use deployment::ActiveDeployment;
 pub use erasure::remove_sqlite_files;
 pub use executions::Executions;
 pub use executor::seed;
-pub use files::{FileService, OwnedRight};
+pub use files::{ArrivedFiles, FileService, OwnedRight};
 pub use kept_values::PutValue;
 pub use live::Ended;
 pub use replay::{
     Against, Candidate, PreparedReplay, ReplayEnd, ReplayRequest, ReplayVariables, Replayed, Unanswered,
 };
-pub use run::{Caller, IdempotencyKey, NewRun};
+pub use run::{Caller, EVENT_BYTES_MAX, IdempotencyKey, NewRun};
 pub use settings::Settings;
 pub use tenants::{Standing, Tenants};
 pub use test_run::{PreparedTest, TestRun, TestRunError, Wishes};

@@ -25,6 +25,13 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Bytes of what it holds, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let values = [self.output.as_ref(), self.response.as_ref()];
+        let given: usize = values.into_iter().flatten().map(|value| value.get().len()).sum();
+        given.saturating_add(self.error.as_ref().map_or(0, |error| error.message.len()))
+    }
+
     /// An end without output.
     pub(crate) fn failed(status: RunStatus, error: RunError) -> Self {
         Ended {

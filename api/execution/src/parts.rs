@@ -25,6 +25,7 @@ use crate::journal::Journals;
 use crate::kept_journals::{JournalPolicy, KeptJournals};
 use crate::lease::Lease;
 use crate::live_runs::LiveRuns;
+use crate::mail::MailReader;
 use crate::mailbox_places::MailboxPlaces;
 use crate::modules::Modules;
 use crate::notices::NoticeFollower;
@@ -34,6 +35,7 @@ use crate::recorder::Recorder;
 use crate::recover::Recovery;
 use crate::resume::Resumer;
 use crate::retention::{self, Retention};
+use crate::run::EVENT_BYTES_MAX;
 use crate::run_metrics::TenantMetrics;
 use crate::seals::Seals;
 use crate::services::RunServices;
@@ -67,8 +69,6 @@ const POLLS_AT_ONCE_MAX: usize = 32;
 const POLLS_PER_OWNER_MAX: usize = 4;
 /// Memory of a run, at most: all that 32 bits can address.
 const RUN_MEMORY_BYTES_MAX: usize = 4 << 30;
-/// Largest event of a run, as JSON.
-const EVENT_BYTES_MAX: usize = 16 << 20;
 /// Bytes of events that wait in memory.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Bytes of events that have no room there, and are read when their turn comes.
@@ -109,6 +109,7 @@ pub(crate) struct Parts {
     pub executor: Arc<Executor>,
     pub deployer: Arc<Deployer>,
     pub test_runs: TestRuns,
+    pub mail: MailReader,
     /// Connections to mailboxes that stay open.
     pub mailbox_places: Arc<MailboxPlaces>,
     /// Polls and subscriptions that may ask at once.
@@ -174,6 +175,7 @@ impl Parts {
         let erasure = Arc::new(base.erasure(&settings, &canceller));
         Parts {
             consents,
+            mail: MailReader::new(&settings.compilers.isolation),
             mailbox_places: Arc::new(MailboxPlaces::new(
                 settings.mailboxes_max,
                 settings.workspace_mailboxes_max,

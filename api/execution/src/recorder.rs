@@ -212,6 +212,9 @@ impl Recording {
         let mut group: Vec<Conclusion> = Vec::with_capacity(GROUP_MAX);
         let mut turns = Turns::new(GROUP_MAX);
         let mut beside = Beside::default();
+        // SQLite writes a changed row as a whole, PostgreSQL without what is large in it and stays.
+        let is_written_anew = !self.store.is_shared();
+        let load_of = |it: &Conclusion| (load(it, is_written_anew), it.run.id);
         // Until all that came before it is stored, nothing else is received.
         let mut flush: Option<oneshot::Sender<()>> = None;
         loop {
@@ -250,7 +253,7 @@ impl Recording {
                     Err(_) => break,
                 }
             }
-            let load = turns.small_group(&mut group, |it: &Conclusion| (load(it), it.run.id));
+            let load = turns.small_group(&mut group, load_of);
             if let Some((load, mut large)) = turns.large_group() {
                 let recording = self.clone();
                 beside.begin(async move { recording.store_or_give_up(load, &mut large).await });
@@ -323,8 +326,12 @@ impl Recording {
     }
 }
 
-/// What a conclusion hands over, roughly.
-fn load(conclusion: &Conclusion) -> Load {
+/// What a conclusion hands over, roughly: with the run's event, if its row is written anew with all that is in it.
+fn load(conclusion: &Conclusion, is_written_anew: bool) -> Load {
+    let event = match is_written_anew {
+        true => conclusion.run.event_bytes,
+        false => 0,
+    };
     let entries: usize = conclusion.unsaved.iter().map(EntryRow::bytes).sum();
     let told = match &conclusion.next {
         Next::End(ended) => {
@@ -338,6 +345,7 @@ fn load(conclusion: &Conclusion) -> Load {
     let bytes = conclusion
         .row
         .bytes()
+        .saturating_add(event)
         .saturating_add(entries)
         .saturating_add(told);
     Load::of(Some(conclusion.run.deployment.owner), bytes)

@@ -140,13 +140,15 @@ impl Resumer {
 }
 
 fn run(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: Arc<Live>) -> Run {
+    let event = Event::Here(Event::of_stored(row.event));
     Run {
         id: row.id,
         owner,
         deployment,
         triggered_by: row.triggered_by,
         node_id: row.node_id,
-        event: Event::Here(Event::of_stored(row.event)),
+        event_bytes: event.bytes(),
+        event,
         attempt: u32::try_from(row.attempt).unwrap_or(1),
         wait: row.awaited,
         accepted_at: row.accepted_at,

@@ -12,7 +12,7 @@ use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use heddle_model::quota::common_share;
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::{journal, replays, responses, upkeep};
-use heddle_store::{Store, deployments, hosting, key_values, quota};
+use heddle_store::{Store, StoreError, deployments, hosting, key_values, quota};
 use metrics::counter;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const ARTIFACT_AGE_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of replaced modules that are kept for longer than that.
 const ARTIFACT_BYTES_MAX: i64 = 1 << 30;
 /// Replaced modules that are removed at a time.
-const ARTIFACTS_MAX: i64 = 20;
+const ARTIFACTS_MAX: usize = 20;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug)]
@@ -116,10 +116,7 @@ impl Retention {
         for tenant in &tenants {
             self.too_many(*tenant).await?;
         }
-        batches::remove(&self.store, move |db, rows| {
-            Box::pin(upkeep::remove_orphans(db, rows))
-        })
-        .await?;
+        self.orphans().await?;
         batches::remove(&self.store, move |db, rows| Box::pin(journal::sweep(db, rows))).await?;
         let unasked_since = now.minus(RESPONSE_AGE_MAX);
         batches::remove(&self.store, move |db, rows| {
@@ -161,36 +158,74 @@ impl Retention {
         Ok(own.collect())
     }
 
+    /// Removes the runs of deployments that are gone.
+    async fn orphans(&self) -> Result<(), ServiceError> {
+        loop {
+            let mut reader = self.store.reader().await?;
+            let orphaned = upkeep::orphaned(&mut reader.db(), PAGE_MAX).await?;
+            drop(reader);
+            let is_full = i64::try_from(orphaned.len()).unwrap_or(i64::MAX) >= PAGE_MAX;
+            for (deployment,) in orphaned {
+                batches::remove(&self.store, move |db, rows| {
+                    Box::pin(upkeep::remove_orphans(db, deployment, rows))
+                })
+                .await?;
+            }
+            if !is_full {
+                return Ok(());
+            }
+        }
+    }
+
     /// Removes modules that have been replaced for too long, and the oldest if they are too large together.
     async fn replaced_modules(&self, now: Timestamp) -> Result<(), ServiceError> {
         let age_max = self.journals.policy.failed_age_max.max(ARTIFACT_AGE_MIN);
         let (too_old, removable) = (now.minus(age_max), now.minus(ARTIFACT_AGE_MIN));
-        let sweep = self
-            .store
-            .write(move |db| Box::pin(async move { deployments::sweep_artifacts(db, too_old).await }));
-        sweep.await?;
+        self.remove_modules(too_old, i64::MAX).await?;
         let mut reader = self.store.reader().await?;
-        let mut bytes = deployments::replaced_artifact_bytes(&mut reader.db(), removable).await?;
+        let bytes = deployments::replaced_artifact_bytes(&mut reader.db(), removable).await?;
         drop(reader);
-        while bytes > ARTIFACT_BYTES_MAX {
-            let remove = self.store.write(move |db| {
-                Box::pin(deployments::remove_replaced_artifacts(
-                    db,
-                    removable,
-                    ARTIFACTS_MAX,
-                ))
-            });
-            let removed: Vec<(i64,)> = remove.await?;
-            if removed.is_empty() {
+        self.remove_modules(removable, bytes.saturating_sub(ARTIFACT_BYTES_MAX))
+            .await
+    }
+
+    /// Removes modules that were replaced before a time, those first that were replaced first, until so many bytes are free. They are
+    /// looked for without keeping others from writing.
+    async fn remove_modules(&self, before: Timestamp, mut bytes: i64) -> Result<(), ServiceError> {
+        while bytes > 0 {
+            let mut reader = self.store.reader().await?;
+            let found = deployments::replaced_artifacts(&mut reader.db(), before, PAGE_MAX).await?;
+            drop(reader);
+            let is_full = i64::try_from(found.len()).unwrap_or(i64::MAX) >= PAGE_MAX;
+            let mut is_any_gone = false;
+            for hashes in found.chunks(ARTIFACTS_MAX).map(<[String]>::to_vec) {
+                if bytes <= 0 {
+                    return Ok(());
+                }
+                let remove = self.store.write(move |db| {
+                    Box::pin(async move { deployments::remove_artifacts(db, &hashes, before).await })
+                });
+                let removed: Result<Vec<(i64,)>, StoreError> = remove.await;
+                for (freed,) in removed? {
+                    bytes = bytes.saturating_sub(freed);
+                    is_any_gone = true;
+                }
+            }
+            // What is in use again is not to be looked for for ever.
+            if !is_full || !is_any_gone {
                 return Ok(());
             }
-            let freed: i64 = removed.iter().map(|(bytes,)| bytes).sum();
-            bytes = bytes.saturating_sub(freed);
         }
         Ok(())
     }
 
     async fn too_old(&self, deployment: DeploymentId, before: Timestamp) -> Result<(), ServiceError> {
+        let mut reader = self.store.reader().await?;
+        // Most have none, and there may be many: nobody's writes are to wait for each.
+        if !upkeep::has_before(&mut reader.db(), deployment, before).await? {
+            return Ok(());
+        }
+        drop(reader);
         let removed = batches::remove(&self.store, move |db, rows| {
             Box::pin(upkeep::remove_before(db, deployment, before, rows))
         });
@@ -200,6 +235,10 @@ impl Retention {
 
     async fn too_many(&self, tenant: Tenant) -> Result<(), ServiceError> {
         let mut reader = self.store.reader().await?;
+        // To find the place, all of them are put in order.
+        if !upkeep::has_more_than(&mut reader.db(), tenant, self.policy.runs_max).await? {
+            return Ok(());
+        }
         let place = upkeep::beyond_number(&mut reader.db(), tenant, self.policy.runs_max).await?;
         drop(reader);
         self.remove_from(tenant, place).await

@@ -11,6 +11,9 @@ use heddle_model::status::TriggeredBy;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
+/// Largest event of a run, as JSON.
+pub const EVENT_BYTES_MAX: usize = 16 << 20;
+
 /// A run to be accepted.
 #[derive(Debug)]
 pub struct NewRun {
@@ -131,6 +134,8 @@ pub(crate) struct Run {
     pub triggered_by: TriggeredBy,
     pub node_id: Option<String>,
     pub event: Event,
+    /// Bytes of its event, wherever that is.
+    pub event_bytes: usize,
     /// From 1.
     pub attempt: u32,
     /// Whether somebody waits for its end.
@@ -169,6 +174,7 @@ impl Run {
             deployment: new.deployment,
             triggered_by: new.triggered_by,
             node_id: new.node_id,
+            event_bytes: new.event.get().len(),
             event: Event::Here(new.event),
             attempt: 1,
             wait: new.wait,

@@ -5,10 +5,12 @@
 //! that it shows twice is due the first time only. With every hour (`*`) the expression means the passing of time, so
 //! nothing is skipped and nothing left out.
 
-use chrono::{DateTime, MappedLocalTime, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
+use chrono::{
+    DateTime, Datelike, MappedLocalTime, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc,
+};
 use chrono_tz::Tz;
-use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
+use croner::{Cron, Weekday};
 use heddle_model::clock::Timestamp;
 use std::time::Duration;
 
@@ -22,6 +24,9 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(60 * 60);
 const FIELDS_MAX: [u32; 6] = [59, 59, 23, 31, 12, 6];
 /// Minutes of the longest gap that a clock has ever made.
 const GAP_MINUTES_MAX: i64 = 24 * 60;
+/// In 28 years without a left-out leap day, years and leap years begin on each day of the week: whatever days an expression can have are
+/// in one of them.
+const YEARS_OF_ALL_KINDS: (i32, i32) = (2000, 2028);
 
 /// A cron expression in a time zone.
 #[derive(Clone, Debug)]
@@ -117,9 +122,10 @@ impl Schedule {
             .year(Year::Disallowed)
             .build();
         let parsed = parser.parse(&fields.join(" "));
+        let parsed = parsed.map_err(|error| ScheduleError::Cron(error.to_string()))?;
         Ok(Schedule {
-            never_comes: heddle_compiler::never_comes(cron),
-            cron: parsed.map_err(|error| ScheduleError::Cron(error.to_string()))?,
+            never_comes: heddle_compiler::never_comes(cron) || !has_days(&parsed),
+            cron: parsed,
             zone,
             has_every_hour: fields
                 .get(hours)
@@ -127,7 +133,8 @@ impl Schedule {
         })
     }
 
-    /// The first time after this one; none if the expression never fires.
+    /// The first time after this one, which is at most 40 years away (a leap day on a certain day of the week, when a century leaves one
+    /// out); none if the expression never fires.
     pub fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
         if self.never_comes {
             return None;
@@ -215,6 +222,24 @@ impl Schedule {
             self.next_after(late)
         }
     }
+}
+
+/// Whether any day fits. The parser takes more than the compiler's check knows of, such as `30W` (the workday next to the 30th), which
+/// no February has; and it would look for it through three thousand years.
+fn has_days(cron: &Cron) -> bool {
+    let pattern = &cron.pattern;
+    let fits = |year: i32, month: u32, day: u32| {
+        let date = NaiveDate::from_ymd_opt(year, month, day)?;
+        let weekday = Weekday::from_days_from_sunday(date.weekday().num_days_from_sunday());
+        pattern.day_match(year, month, day, weekday).ok()
+    };
+    let (first, end) = YEARS_OF_ALL_KINDS;
+    let months = (1..=12).filter(|month| pattern.month_match(*month).unwrap_or(false));
+    let months: Vec<u32> = months.collect();
+    (first..end).any(|year| {
+        let mut months = months.iter();
+        months.any(|month| (1..=31).any(|day| fits(year, *month, day) == Some(true)))
+    })
 }
 
 /// A number with a step, as in `5/15`, means from there to the field's end, and is written so for the parser.

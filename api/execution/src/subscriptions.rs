@@ -31,6 +31,8 @@ const CLAIM: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(3);
 /// How long it waits for a place among all that ask services.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Of all requests of a turn, of which a service may want any number by what it lists: others wait for the place.
+const TURN_MAX: Duration = Duration::from_secs(5 * 60);
 /// How often a service is asked whether the webhook is still there.
 const CHECK: Duration = Duration::from_secs(24 * 60 * 60);
 /// When what somebody else has gone on with is looked at again; longer than a claim.
@@ -274,7 +276,22 @@ impl Turn {
             Code::Unavailable
                 .with("Too many services are being asked right now: this one will be asked later.")
         })?;
-        Box::pin(reconcile::tell(self.task(), state)).await
+        let told = tokio::time::timeout(TURN_MAX, Box::pin(reconcile::tell(self.task(), state))).await;
+        told.unwrap_or_else(|_| Err(self.late()))
+    }
+
+    /// What is left is told the next time.
+    fn late(&self) -> Failure {
+        let minutes = TURN_MAX.as_secs() / 60;
+        Failure {
+            code: "TIMEOUT".to_owned(),
+            message: format!(
+                "{} was not told everything within {minutes} minutes.",
+                self.row.service
+            ),
+            is_ours: false,
+            rest: None,
+        }
     }
 
     /// `false`: somebody else has gone on with it, and it was not stored.

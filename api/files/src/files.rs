@@ -38,7 +38,7 @@ impl Files {
     /// By these settings. Connects to nothing yet.
     pub fn new(settings: Settings, store: Store, vault: Arc<Vault>, clock: Clock) -> Self {
         let objects: Arc<dyn Objects> = match &settings.place {
-            Where::Directory(path) => Arc::new(Directory(path.clone())),
+            Where::Directory(path) => Arc::new(Directory::new(path.clone())),
             Where::S3(s3) => Arc::new(S3::new(s3)),
         };
         Files(Arc::new(Shared {

@@ -13,11 +13,13 @@ mod directory;
 mod error;
 mod files;
 pub mod objects;
+mod pace;
 mod reader;
 mod s3;
 mod settings;
 mod shared;
 mod sweeper;
+mod threads;
 mod writer;
 
 pub use error::FileError;

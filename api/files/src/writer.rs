@@ -5,6 +5,7 @@ use crate::cipher::{CHUNK_BYTES, Cipher};
 use crate::error::FileError;
 use crate::objects::ObjectWriter;
 use crate::shared::{NewFile, Shared};
+use crate::threads;
 use bytes::Bytes;
 use heddle_model::clock::{monotonic, since};
 use heddle_model::error::ServiceError;
@@ -134,7 +135,7 @@ impl Writer {
     async fn flush(&mut self, is_last: bool) -> Result<[u8; 32], FileError> {
         let sealing = self.sealing.take().ok_or(FileError::GivenUp)?;
         let plain = std::mem::take(&mut self.pending);
-        let sealed = tokio::task::spawn_blocking(move || {
+        let sealed = threads::sealing(move || {
             let (sealing, sealed) = sealing.seal(&plain, is_last)?;
             let hash = match is_last {
                 true => sealing.hasher.clone().finalize().into(),
@@ -142,9 +143,8 @@ impl Writer {
             };
             Some((sealing, sealed, hash, plain))
         });
-        let sealed = sealed.await.map_err(FileError::bytes)?;
         // Only of more than 2³² chunks.
-        let (sealing, sealed, hash, mut room) = sealed.ok_or(FileError::Damaged)?;
+        let (sealing, sealed, hash, mut room) = sealed.await?.ok_or(FileError::Damaged)?;
         room.clear();
         (self.sealing, self.pending) = (Some(sealing), room);
         let object = self.object.as_mut().ok_or(FileError::GivenUp)?;

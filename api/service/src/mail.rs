@@ -5,7 +5,7 @@ pub mod smtp;
 
 use crate::Service;
 use heddle_catalogue::Start;
-pub use heddle_execution::mail::{BYTES_MAX, Mail, RECIPIENTS_MAX, Refused};
+pub use heddle_execution::mail::{BYTES_MAX, Mail, RECIPIENTS_MAX};
 use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::RunId;

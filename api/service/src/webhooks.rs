@@ -8,6 +8,7 @@ pub mod journal;
 pub mod jwt;
 pub mod key_sets;
 mod limits;
+pub mod rooms;
 pub mod snippets;
 pub mod sweeper;
 pub mod turns;
@@ -19,7 +20,7 @@ pub use limits::{CountedBy, Limits, Settings as LimitSettings};
 use cache::Endpoints;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
-use heddle_model::ids::PatternId;
+use heddle_model::ids::{PatternId, UserId};
 use heddle_model::quota::common_share;
 use heddle_runtime::EgressPolicy;
 use heddle_store::vault::Vault;
@@ -30,6 +31,7 @@ use heddle_store::webhook_logs::{
 use heddle_store::{Store, StoreError};
 use journal::Journal;
 use key_sets::KeySets;
+use rooms::Rooms;
 use std::sync::Arc;
 use std::time::Duration;
 use turns::Turns;
@@ -38,6 +40,10 @@ use turns::Turns;
 const SWEPT_TOGETHER: i64 = 1_000;
 /// The same of tapped events, which may have megabytes.
 const TAPS_SWEPT_TOGETHER: i64 = 50;
+/// Bytes of large answers that are being sent. Their receivers may take minutes.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Answers that have no more bytes take no room.
+pub const SMALL_ANSWER_BYTES_MAX: usize = 256 << 10;
 
 /// What operators can set of webhooks.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +71,8 @@ pub struct Webhooks {
     pub key_sets: KeySets,
     /// Whose webhooks wait for others'.
     pub turns: Turns,
+    /// For large answers to senders, by whose webhooks they are.
+    pub answers: Rooms<UserId>,
     store: Store,
     log_age_max: Duration,
     log_lines_max: u64,
@@ -87,6 +95,7 @@ impl Webhooks {
             limits: Limits::new(settings.limits, store.is_shared()),
             journal: Journal::start(store.clone()),
             turns: Turns::default(),
+            answers: Rooms::new(ANSWER_BYTES_MAX, SMALL_ANSWER_BYTES_MAX),
             store,
             log_age_max: settings.log_age_max,
             log_lines_max: settings.log_lines_max,

@@ -2,10 +2,12 @@
 //! the embedded database.
 
 use super::failure::{Exit, Failure};
+use heddle_model::clock::{monotonic, since};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The embedded database.
 pub fn database(data_dir: &Path) -> PathBuf {
@@ -66,6 +68,11 @@ fn close_to_others(path: &Path, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// How long a lock may still be held by a server that was killed: by a process that it was about to start.
+const LET_GO_TIME: Duration = Duration::from_secs(1);
+/// How long is waited between two looks.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// Held for as long as a process has the embedded database to itself; it ends with the process, however that ends.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
@@ -86,10 +93,14 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(held(data_dir, &path)),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let began = monotonic();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if since(began) < LET_GO_TIME => std::thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => return Err(held(data_dir, &path)),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
         }
         // For people only: whether it is held is not said by the content.
         let told = file

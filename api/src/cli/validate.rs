@@ -137,6 +137,14 @@ fn explanation(explained: &[Explained]) -> String {
             .collect();
         let source = in_one_line(&expression.expression);
         text.push_str(&format!("  {route}  {}: {source}\n", place.join(" · ")));
+        if let Some(span) = &expression.compiled_part {
+            let part = expression.expression.get(span.clone()).unwrap_or_default();
+            let at = span.start + 1;
+            text.push_str(&format!(
+                "            compiled all the same, at {at}: {}\n",
+                in_one_line(part)
+            ));
+        }
         for Why { what, span } in &expression.reasons {
             let part = expression.expression.get(span.clone()).unwrap_or_default();
             let at = span.start + 1;

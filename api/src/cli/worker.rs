@@ -2,7 +2,8 @@
 
 use super::failure::Failure;
 use clap::Args;
-use heddle_execution::compile::worker;
+use heddle_execution::compile;
+use heddle_execution::mail;
 use std::process::ExitCode;
 
 /// What the service gives a worker.
@@ -18,7 +19,8 @@ pub struct WorkerArgs {
 /// confined itself.
 pub fn worker(args: &WorkerArgs) -> Result<ExitCode, Failure> {
     let served = match args.kind.as_str() {
-        worker::KIND => Some(worker::serve(&args.limits)),
+        compile::worker::KIND => Some(compile::worker::serve(&args.limits)),
+        mail::worker::KIND => Some(mail::worker::serve(&args.limits)),
         kind => heddle_runtime::serve_worker(kind, &args.limits),
     };
     match served {

@@ -50,6 +50,8 @@ pub struct HttpLimits {
     pub connections_per_address_max: Option<usize>,
     /// Limit of the memory for partially received bodies, in bytes.
     pub unfinished_bytes_max: usize,
+    /// Limit of the memory for large answers that their clients have not taken yet, in bytes.
+    pub unsent_bytes_max: usize,
     /// Limit of live tails in total.
     pub streams_max: usize,
     /// Live tails per user.
@@ -72,6 +74,7 @@ impl Default for HttpLimits {
             connections_max: CONNECTIONS_USUAL,
             connections_per_address_max: None,
             unfinished_bytes_max: 256 << 20,
+            unsent_bytes_max: 512 << 20,
             streams_max: 1_000,
             streams_per_user_max: 50,
             metrics_listen: None,

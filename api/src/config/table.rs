@@ -368,7 +368,7 @@ pub const SETTINGS: &[Setting] = &[
         "large_request_memory",
         "256MiB",
         "Memory for all large requests and answers under /api, and for what forms, chats and callbacks are sent; one user gets \
-         half of it at most, and so do all imports and previews together",
+         half of it at most, and so do all imports and previews together, of which one user has half",
     ),
     setting(
         "trusted_proxies",
@@ -422,14 +422,14 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "connectors",
         "64 on Linux, 0 elsewhere",
-        "Concurrent processes for drivers of databases and mail servers; 0: drivers, and what reads mailboxes, run in \
-         the server itself, which a hostile server can then crash",
+        "Concurrent processes for drivers of databases and mail servers, of which one owner of workspaces has no more than are free \
+         besides; 0: drivers, and what reads mailboxes, run in the server itself, which a hostile server can then crash",
     ),
     setting(
         "isolation",
         "process on Linux",
-        "Where compilers and drivers run: process (in separate, confined processes) or thread (in this \
-         process)",
+        "Where compilers, drivers and what reads email run: process (in separate, confined processes) or thread \
+         (in this process)",
     ),
     setting(
         "run_isolation",

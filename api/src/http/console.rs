@@ -3,6 +3,7 @@
 
 use crate::app::App;
 use crate::http::error::ApiError;
+use crate::http::reply::SharedBody;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
@@ -18,8 +19,9 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use heddle_model::Code;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A file of the console, as `console/build.sh` writes it into `console/artifact/assets.rs`.
 pub struct Asset {
@@ -108,7 +110,7 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response<
     let takes_gzip = takes_gzip(&headers);
     let body = match takes_gzip {
         true => Bytes::from_static(asset.gzip),
-        false => inflated(asset).map_err(ApiError::internal)?.into(),
+        false => whole(asset).map_err(ApiError::internal)?,
     };
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
@@ -127,7 +129,20 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response<
     if takes_gzip {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
+    response.extensions_mut().insert(SharedBody);
     Ok(response)
+}
+
+/// The content as it was, for clients that don't take gzip: the same memory for all of them.
+fn whole(asset: &Asset) -> std::io::Result<Bytes> {
+    static WHOLE: Mutex<BTreeMap<&'static str, Bytes>> = Mutex::new(BTreeMap::new());
+    let whole = || WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(content) = whole().get(asset.name) {
+        return Ok(content.clone());
+    }
+    let content = Bytes::from(inflated(asset)?);
+    whole().insert(asset.name, content.clone());
+    Ok(content)
 }
 
 /// The content as it was. Only what is part of the program is decompressed here, so that it needs no limit.

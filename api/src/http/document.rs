@@ -1,6 +1,7 @@
 //! The API's description: OpenAPI 3.1 at `/api/openapi.json`, and a self-contained page at `/docs`.
 
 use crate::app::App;
+use crate::http::reply::SharedBody;
 use axum::Extension;
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -37,7 +38,11 @@ pub fn routes(document: fn() -> &'static str) -> OpenApiRouter<App> {
         )
 }
 
-type Text = ([(HeaderName, &'static str); 3], &'static str);
+type Text = (
+    Extension<SharedBody>,
+    [(HeaderName, &'static str); 3],
+    &'static str,
+);
 
 fn text(content_type: &'static str, text: &'static str) -> Text {
     let headers = [
@@ -45,7 +50,7 @@ fn text(content_type: &'static str, text: &'static str) -> Text {
         (CONTENT_SECURITY_POLICY, POLICY),
         (CACHE_CONTROL, "no-cache"),
     ];
-    (headers, text)
+    (Extension(SharedBody), headers, text)
 }
 
 /// Gets this API description as OpenAPI 3.1.

@@ -128,7 +128,8 @@ pub struct ErrorInfo {
     pub details: Vec<Detail>,
 }
 
-/// With the service's own refusals of too many requests, which a pattern's response may look like.
+/// With the service's own answers that something is too much for it, for this user or at the moment, which a pattern's response
+/// may look like.
 #[derive(Clone, Copy, Debug)]
 pub struct TooMany;
 
@@ -157,7 +158,10 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = error.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if response.status() == StatusCode::TOO_MANY_REQUESTS {
+        if matches!(
+            response.status(),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        ) {
             response.extensions_mut().insert(TooMany);
         }
         response

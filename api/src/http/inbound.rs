@@ -12,7 +12,7 @@ use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::ids::{EndpointId, RunId};
 use heddle_model::status::DeploymentStatus;
-use heddle_service::mail::{self, BYTES_MAX, Delivery, Mail, RECIPIENTS_MAX};
+use heddle_service::mail::{self, BYTES_MAX, Delivery, RECIPIENTS_MAX};
 use heddle_store::deployments::DeploymentRow;
 use heddle_store::{Db, endpoints};
 use secrecy::ExposeSecret;
@@ -143,7 +143,7 @@ async fn receive_email(
             .into());
     }
     let body = read(request, &app).await?;
-    let mail = Mail::read(body).await?;
+    let mail = app.executions.mail().read(body).await?;
     let addresses = if query.to.is_empty() {
         mail.recipients()
     } else {

@@ -1,15 +1,19 @@
 //! Response shapes: some responses are wrapped in an envelope, others are bare.
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use heddle_execution::budget::Share;
 use heddle_model::clock::{Clock, Timestamp};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
+
+/// In the extensions of a response whose body all such responses share: none of them takes memory of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBody;
 
 /// A response for which memory is reserved until it is built.
 pub fn built(answer: impl IntoResponse, share: Option<Share>) -> Response {
@@ -41,7 +45,7 @@ impl Kept {
             return (StatusCode::NOT_MODIFIED, kept).into_response();
         }
         let body = ([(CONTENT_TYPE, "application/json")], self.body.clone());
-        (kept, body).into_response()
+        (Extension(SharedBody), kept, body).into_response()
     }
 
     /// Whether the client names it, as RFC 9110 compares the tags of this header: weak ones count as well.

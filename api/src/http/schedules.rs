@@ -95,13 +95,19 @@ async fn set(
         ZONE_CHARS_MAX,
     )?;
     let now = app.clock.now();
-    let schedule = Schedule::parse(&cron_expression, &timezone).map_err(|mistake| match mistake {
+    let (cron, zone) = (cron_expression.clone(), timezone.clone());
+    // What comes once in decades is searched for, which takes milliseconds.
+    let parsed = blocking(move || Schedule::parse(&cron, &zone).map(|found| found.next_after(now)));
+    let next = parsed.await?.map_err(|mistake| match mistake {
         ScheduleError::Cron(_) => ApiError::field("cronExpression", mistake.to_string()),
         ScheduleError::Zone => ApiError::field("timezone", mistake.to_string()),
     })?;
-    if schedule.next_after(now).is_none() {
-        return Err(ApiError::field("cronExpression", "never fires"));
-    }
+    let next = next.ok_or_else(|| {
+        ApiError::field(
+            "cronExpression",
+            "never fires: no month that it names has such a day",
+        )
+    })?;
     let (cron, zone) = (cron_expression.clone(), timezone.clone());
     app.store
         .write(move |db| {
@@ -115,7 +121,8 @@ async fn set(
                     .with("cron", &*cron)
                     .with("timezone", &*zone);
                 audit::note(db, &editor, told).await?;
-                deployed_schedules::set(db, &editor, (row.id, is_active), Some((&cron, &zone)), now).await
+                deployed_schedules::set(db, &editor, (row.id, is_active), Some((&cron, &zone, next)), now)
+                    .await
             })
         })
         .await?;

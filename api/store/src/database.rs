@@ -46,6 +46,9 @@ const NICENESS_OF_USERS: u8 = 10;
 const USERS_THREADS: &str = "heddle-lookup";
 /// Pages of SQLite's write-ahead log from which on the writer moves all of it: when `checkpoint` can't keep up.
 const AUTOCHECKPOINT_PAGES: &str = "32768";
+/// Changed pages that a transaction may have in memory: as many as the largest row has, and some. Beyond that SQLite writes them to the
+/// log one at a time and reads some back, and others wait half as long again. Afterwards it keeps no more than usual.
+const SPILLED_PAGES: &str = "3072";
 
 /// The database. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -123,7 +126,8 @@ impl Store {
             .auto_vacuum(sqlx::sqlite::SqliteAutoVacuum::Incremental)
             .foreign_keys(true)
             .pragma("wal_autocheckpoint", AUTOCHECKPOINT_PAGES);
-        let mut connection = options.connect().await?;
+        let writing = options.clone().pragma("cache_spill", SPILLED_PAGES);
+        let mut connection = writing.connect().await?;
         if !found.is_some_and(|found| found.is_marked) {
             sqlx::raw_sql(sqlite_file::MARK).execute(&mut connection).await?;
         }

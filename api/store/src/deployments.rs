@@ -4,9 +4,7 @@ mod artifacts;
 mod listing;
 mod seals;
 
-pub use artifacts::{
-    artifact, keep_artifact, remove_replaced_artifacts, replaced_artifact_bytes, sweep_artifacts,
-};
+pub use artifacts::{artifact, keep_artifact, remove_artifacts, replaced_artifact_bytes, replaced_artifacts};
 pub use listing::{
     ListedRow, RecentRow, StateRow, count, count_by_status, list, list_in_pattern, list_of_patterns,
     recent_runs, states,

@@ -131,24 +131,24 @@ fn used(quota: Quota, owner: &str) -> Sql {
         }
         Quota::ApiKeys => "select count(*) from api_keys where user_id = ?",
         // That of each deployment, which bounds their number as well, and what was deployed: it is sealed for its workspace for as
-        // long as it is kept.
+        // long as it is kept. Triggers measure both; all that is read is in two indexes, since others wait to write meanwhile.
         Quota::ModuleBytes => {
             "select cast(
-                 (select coalesce(sum(octet_length(a.wasm)), 0) from deployments d
-                  join artifacts a on a.hash = d.artifact where d.user_id = ?)
-                 + (select coalesce(sum(octet_length(a.wasm)), 0) from artifacts a where a.hash in (
-                        select s.hash from module_seals s where s.tenant = ?
-                        union select s.hash from workspaces w join module_seals s on s.tenant = w.id
-                        where w.created_by = ?)
-                    and not exists (select 1 from deployments d where d.artifact = a.hash and d.user_id = ?)) as bigint)"
+                 (select coalesce(sum(module_bytes), 0) from deployments where user_id = ?)
+                 + (select coalesce(sum(bytes), 0) from (
+                        select distinct s.hash, s.bytes from module_seals s
+                        where s.tenant in (select ? union all select id from workspaces where created_by = ?)
+                        and not exists (select 1 from deployments d where d.artifact = s.hash and d.user_id = ?)) replaced)
+                 as bigint)"
         }
         Quota::Schedules => {
             "select count(*) from schedules s join deployments d on d.id = s.deployment_id where d.user_id = ?"
         }
-        // Each content once.
+        // Each content once. With `or`, SQLite would read those of everybody.
         Quota::FileBytes => {
             "select cast(coalesce(sum(size), 0) as bigint) from file_blobs where state = 'live'
-             and exists (select 1 from files where files.blob_id = file_blobs.id) and (tenant_id = ? or tenant_id in (select id from workspaces where created_by = ?))"
+             and exists (select 1 from files where files.blob_id = file_blobs.id)
+             and tenant_id in (select ? union all select id from workspaces where created_by = ?)"
         }
         Quota::Files => {
             "select count(*) from files where tenant_id = ? or tenant_id in (select id from workspaces where created_by = ?)"

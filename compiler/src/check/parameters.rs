@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Severity, Utf16Units, did_you_mean, list, un
 use crate::expression::{Cost, ExpressionRoute, Names, Piece, cost, route, split};
 use crate::findings::Findings;
 use crate::graph::described;
-use crate::lowered::{Argument, COMPILED_CODE, Code, Site, TextPart};
+use crate::lowered::{Argument, COMPILED_CODE, Code, REST_OF_CODE, Site, TextPart};
 use crate::options::Options;
 use heddle_catalogue::{Content, Parameter, Schema};
 use serde_json::{Map, Value};
@@ -443,22 +443,32 @@ fn object(fields: Vec<(String, Argument)>) -> Argument {
     Argument::Constant(Value::Object(fields.into_iter().map(constant).collect()))
 }
 
-/// The parameter with what is compiled of a module, beside its text; none if it is not valid.
-pub(crate) fn compiled_code(source: &str, options: &Options) -> Option<(String, Argument)> {
+/// The parameters with what is compiled of a module, beside its text; none if it is not valid.
+pub(crate) fn compiled_code(source: &str, options: &Options) -> Vec<(String, Argument)> {
     if options.expressions == ExpressionRoute::EngineOnly || !code::is_readable(source) {
-        return None;
+        return Vec::new();
     }
-    let (expression, reasons) = match crate::expression::code(source) {
-        Ok(expression) => (Some(expression), Vec::new()),
-        Err(reasons) if reasons.is_empty() => return None,
-        Err(reasons) => (None, reasons),
-    };
-    let code = Code {
+    let mut code = Code {
         source: source.to_owned(),
-        expression,
-        reasons,
+        expression: None,
+        part: None,
+        reasons: Vec::new(),
     };
-    Some((COMPILED_CODE.to_owned(), Argument::Code(code)))
+    let mut rest = None;
+    match crate::expression::code(source) {
+        Ok(expression) => code.expression = Some(expression),
+        Err(reasons) if reasons.is_empty() => return Vec::new(),
+        Err(reasons) => {
+            code.reasons = reasons;
+            if let Some(part) = crate::expression::part(source) {
+                rest = Some((REST_OF_CODE.to_owned(), Argument::Constant(part.rest.into())));
+                code.expression = Some(part.expression);
+                code.part = Some(part.span);
+            }
+        }
+    }
+    let compiled = (COMPILED_CODE.to_owned(), Argument::Code(code));
+    [compiled].into_iter().chain(rest).collect()
 }
 
 /// Whether an expression stands anywhere in a value.

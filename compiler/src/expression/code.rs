@@ -4,15 +4,14 @@
 //! is why only what can be done twice is compiled, and only what is certain to give the engine's value: no names and
 //! methods of heddle's or n8n's, no `Date`, nothing of `Math` whose last digit is up to the implementation.
 
-use super::exact;
-use super::lowering::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES, Scope};
+use super::exact::{self, fails, text};
+use super::lowering::{Lowering, Scope};
+use super::order::order_in_code;
 use super::scan::too_deep_at;
 use super::syntax::without_parentheses;
 use super::tree::{program, with_program_names, with_stack};
 use super::unsupported;
-use super::{
-    Binary, Element, Expression, Logical, MethodCall, Name, Names, NodeName, Problem, Reason, Unary,
-};
+use super::{Binary, Element, Expression, MethodCall, Name, Names, NodeName, Problem, Reason, Unary};
 use heddle_values::methods::{Global, Method};
 use oxc_allocator::Allocator;
 use oxc_ast::ast;
@@ -20,15 +19,15 @@ use oxc_semantic::Semantic;
 use oxc_span::{GetSpan, Span};
 
 /// Index of the parameter that is all that the function is given.
-const ARGUMENT: u32 = u32::MAX;
+pub(super) const ARGUMENT: u32 = u32::MAX;
 /// Levels of brackets and the like.
-const NESTING_MAX: usize = 50;
+pub(super) const NESTING_MAX: usize = 50;
 /// Arguments of a call that spreads a list: far fewer than the engine takes.
 const ARGUMENTS_MAX: f64 = 10_000.0;
 /// What values that refer to files inherit in code, besides what all objects do.
 const OF_FILES: &[&str] = &["arrayBuffer", "bytes", "json", "slice", "text"];
 /// The property by which a value refers to a file.
-const FILE_MARK: &str = "$file";
+pub(super) const FILE_MARK: &str = "$file";
 
 /// A module's function, if all of it can be compiled; else why not, in the order of the source. Its `params` are read as
 /// `$a`.
@@ -92,8 +91,20 @@ fn used_before(semantic: &Semantic<'_>) -> Vec<Reason> {
     found
 }
 
+/// What the function gives whose value this is: its `params` need a call, `[params].map(params => …)[0]`.
+pub(super) fn called(value: Expression) -> Expression {
+    let call = MethodCall {
+        receiver: Expression::Array(vec![Element::Item(Expression::Name(Name::First))]),
+        method: Method::Map,
+        optional: false,
+        arguments: vec![Element::Item(Expression::Lambda(Box::new(value)))],
+    };
+    let called = Box::new(Expression::Method(Box::new(call)));
+    Expression::Index(called, Box::new(Expression::Number(0.0)))
+}
+
 /// What code sees of heddle's names: none.
-struct NoNames;
+pub(super) struct NoNames;
 
 impl Names for NoNames {
     fn node(&self, _: NodeName<'_>) -> Result<u32, Problem> {
@@ -148,17 +159,7 @@ impl Lowering<'_> {
             }
         }
         self.scopes.pop();
-        // A function's parameters need a call: `[params].map(params => …)[0]`.
-        let call = MethodCall {
-            receiver: Expression::Array(vec![Element::Item(Expression::Name(Name::First))]),
-            method: Method::Map,
-            optional: false,
-            arguments: vec![Element::Item(Expression::Lambda(Box::new(
-                value.unwrap_or(Expression::Undefined),
-            )))],
-        };
-        let called = Box::new(Expression::Method(Box::new(call)));
-        Expression::Index(called, Box::new(Expression::Number(0.0)))
+        called(value.unwrap_or(Expression::Undefined))
     }
 
     fn exported(
@@ -228,7 +229,11 @@ impl Lowering<'_> {
     }
 
     /// Names of what the function is given.
-    fn argument_as(&mut self, pattern: &ast::BindingPattern<'_>, declared: &mut Vec<(u32, Expression)>) {
+    pub(super) fn argument_as(
+        &mut self,
+        pattern: &ast::BindingPattern<'_>,
+        declared: &mut Vec<(u32, Expression)>,
+    ) {
         match pattern {
             ast::BindingPattern::BindingIdentifier(name) => {
                 if let Some(scope) = self.scopes.last_mut() {
@@ -255,7 +260,7 @@ impl Lowering<'_> {
     }
 
     /// What the function is given under this name.
-    fn given(&mut self, name: Option<&str>, span: Span) -> Expression {
+    pub(super) fn given(&mut self, name: Option<&str>, span: Span) -> Expression {
         match name {
             Some("input") => Expression::Name(Name::Input),
             Some("params") => Expression::Parameter {
@@ -298,7 +303,7 @@ impl Lowering<'_> {
     }
 
     /// Whether it is the name of all that the function is given.
-    fn is_argument(&self, node: &ast::Expression<'_>) -> bool {
+    pub(super) fn is_argument(&self, node: &ast::Expression<'_>) -> bool {
         match without_parentheses(node) {
             ast::Expression::Identifier(name) => {
                 matches!(
@@ -404,10 +409,15 @@ impl Lowering<'_> {
 
     /// A value whose properties an object in code gets: of a text the engine copies no characters.
     pub(super) fn spread_in_code(&mut self, value: Expression) -> Expression {
+        let is_part = self.is_part;
         self.once(value, |value| {
             let kind = Expression::Unary(Unary::TypeOf, Box::new(value.clone()));
             let is_text = Expression::Binary(Binary::StrictEqual, Box::new(kind), Box::new(text("string")));
-            Expression::Conditional(Box::new(is_text), Box::new(fails()), Box::new(value))
+            let copied = match is_part {
+                true => unless_file(value),
+                false => value,
+            };
+            Expression::Conditional(Box::new(is_text), Box::new(fails()), Box::new(copied))
         })
     }
 
@@ -458,7 +468,9 @@ impl Lowering<'_> {
                         ..call
                     })),
                     None => {
-                        let what = format!("`.{name}(…)` by anything but differences such as `a.x - b.x`");
+                        let what = format!(
+                            "`.{name}(…)` by anything but `a.x - b.x`, `a.x < b.x ? -1 : 1` and the like"
+                        );
                         self.unsupported(span, &what)
                     }
                 }
@@ -497,65 +509,14 @@ impl Lowering<'_> {
     }
 }
 
-fn text(text: &str) -> Expression {
-    Expression::String(super::Literal::Utf8(text.to_owned()))
-}
-
-/// Fails, so that the engine executes the code.
-fn fails() -> Expression {
-    Expression::Member(Box::new(Expression::Null), "engine".to_owned())
-}
-
-/// A function by which elements are sorted, if all ways of sorting give the same by it: differences of the same number of
-/// both elements, of which none is NaN, and further ones where they are 0.
-fn order_in_code(order: &Expression) -> Option<Expression> {
-    match order {
-        Expression::Logical(Logical::Or, first, second) => {
-            let (first, second) = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || {
-                Some((order_in_code(first)?, order_in_code(second)?))
-            })?;
-            Some(Expression::Logical(
-                Logical::Or,
-                Box::new(first),
-                Box::new(second),
-            ))
-        }
-        Expression::Binary(Binary::Subtract, left, right) if is_mirrored(left, right) => {
-            let is_zero = Expression::Binary(
-                Binary::StrictEqual,
-                Box::new(order.clone()),
-                Box::new(Expression::Number(0.0)),
-            );
-            let zero = Expression::Number(0.0);
-            let checked = Expression::Conditional(Box::new(is_zero), Box::new(zero), Box::new(fails()));
-            Some(Expression::Logical(
-                Logical::Or,
-                Box::new(order.clone()),
-                Box::new(checked),
-            ))
-        }
-        _ => None,
-    }
-}
-
-/// Whether both are the same of one parameter each.
-fn is_mirrored(left: &Expression, right: &Expression) -> bool {
-    let (mut mirrored, mut is_simple) = (left.clone(), true);
-    let mut parameters = [false; 2];
-    mirrored.visit_mut(&mut |inner| match inner {
-        Expression::Lambda(_) | Expression::Let(..) => is_simple = false,
-        Expression::Parameter { up: 0, index } => match *index {
-            0 => {
-                parameters[0] = true;
-                *index = 1;
-            }
-            1 => {
-                parameters[1] = true;
-                *index = 0;
-            }
-            _ => is_simple = false,
-        },
-        _ => {}
-    });
-    is_simple && parameters != [true, true] && mirrored == *right
+/// The value, of which the engine would make no file if only its properties were copied.
+fn unless_file(value: Expression) -> Expression {
+    let object = Box::new(Expression::Optional(Box::new(value.clone())));
+    let mark = Expression::Chain(Box::new(Expression::Member(object, FILE_MARK.to_owned())));
+    let is_missing = Expression::Binary(
+        Binary::StrictEqual,
+        Box::new(mark),
+        Box::new(Expression::Undefined),
+    );
+    Expression::Conditional(Box::new(is_missing), Box::new(value), Box::new(fails()))
 }

@@ -1,8 +1,13 @@
-//! Methods and global functions that give the engine's value when they are compiled, to the last digit.
+//! Methods and global functions that give the engine's value when they are compiled, to the last digit, and what leaves the rest
+//! to the engine.
 
+use super::{Expression, Literal};
 use heddle_values::methods::{Global, Method};
 
-/// Methods that do in the engine what they do when they are compiled, to the last digit.
+/// Methods that do in the engine what they do when they are compiled, to the last digit. `toExponential` without digits does
+/// not: of 54 powers of two, which have a nearer neighbour below than above, QuickJS-ng's `js_dtoa` writes a digit more than
+/// it has to (2^-44 as 5.6843418860808015e-14, not as 5.684341886080802e-14). That holds for its numbers as text as well, and
+/// is no reason to leave all code with numbers in texts to the engine.
 pub(super) fn is_method(method: Method) -> bool {
     matches!(
         method,
@@ -128,4 +133,13 @@ pub(super) fn is_passed_on(global: Global) -> bool {
             global,
             Global::ParseInt | Global::NumberParseInt | Global::JSONParse
         )
+}
+
+/// Fails, so that the engine executes the code.
+pub(super) fn fails() -> Expression {
+    Expression::Member(Box::new(Expression::Null), "engine".to_owned())
+}
+
+pub(super) fn text(text: &str) -> Expression {
+    Expression::String(Literal::Utf8(text.to_owned()))
 }

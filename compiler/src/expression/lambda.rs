@@ -98,6 +98,10 @@ impl Lowering<'_> {
                 }
             }
             ast::BindingPattern::AssignmentPattern(assignment) => {
+                let value = match has_computed_key(&value) {
+                    true => self.hidden(value, declared),
+                    false => value,
+                };
                 let value = self.or_default(value, &assignment.right);
                 self.declare(&assignment.left, value, declared);
             }
@@ -284,6 +288,12 @@ impl Lowering<'_> {
         let alternate = branch(self, alternate);
         Expression::Conditional(Box::new(test), consequent, alternate)
     }
+}
+
+/// Whether to read the value takes what its key takes. Such keys can be within each other, so that to write each twice doubles the
+/// tree at each level.
+fn has_computed_key(value: &Expression) -> bool {
+    matches!(value, Expression::Index(_, key) if !matches!(**key, Expression::Number(_)))
 }
 
 /// Statements that follow others.

@@ -1,5 +1,5 @@
-//! The state while an expression is lowered. The lowering itself is in `lower`, `call`, `code`, `items`, `lambda` and
-//! `mutation`.
+//! The state while an expression is lowered. The lowering itself is in `lower`, `call`, `code`, `items`, `lambda`,
+//! `mutation` and `part`.
 
 use super::mutation::Change;
 use super::{Names, Problem, Reason};
@@ -17,6 +17,8 @@ pub(super) struct Lowering<'n> {
     pub(super) names: &'n dyn Names,
     /// Of a JavaScript node's code, which has JavaScript's names only.
     pub(super) is_code: bool,
+    /// Of code of which the engine executes what follows.
+    pub(super) is_part: bool,
     pub(super) height: usize,
     /// Functions around, the innermost last.
     pub(super) scopes: Vec<Scope>,
@@ -32,6 +34,7 @@ impl<'n> Lowering<'n> {
         Lowering {
             names,
             is_code: false,
+            is_part: false,
             height: 0,
             scopes: Vec::new(),
             changes: Vec::new(),

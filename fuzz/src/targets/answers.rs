@@ -1,7 +1,8 @@
-//! Any bytes as what a connector or a compiler process answers, after a line that says which: it is refused or read, and what is read
+//! Any bytes as what a connector, a compiler process or one that reads messages answers, after a line that says which: it is refused or read, and what is read
 //! is what such an answer may be.
 
 use heddle_execution::compile::worker::{kinds_of, result_of};
+use heddle_execution::mail;
 use heddle_runtime::EffectCode;
 use heddle_runtime::foreign::{mail_answered, mailbox_answered, sql_answered};
 use serde_json::Value;
@@ -11,6 +12,8 @@ const BYTES_MAX: usize = 1_000;
 const ROWS_BYTES_MAX: usize = 2 * BYTES_MAX + (1 << 20);
 /// Numbers that a search finds at most.
 const FOUND_MAX: usize = 1 << 20;
+/// How much longer than what tells of a message its event can be: names of members are added, and contents are in base64.
+const EVENT_RATIO_MAX: usize = 8;
 
 /// Checks an input.
 pub fn check(data: &[u8]) {
@@ -52,6 +55,12 @@ pub fn check(data: &[u8]) {
             )),
             Ok(None) | Err(_) => {}
         },
+        b"message" => {
+            let (bytes, read) = (answer.len(), mail::answered(answer.to_vec()));
+            if let Ok(Ok(event)) = read {
+                assert!(event <= EVENT_RATIO_MAX * bytes);
+            }
+        }
         b"compiler" => {
             // Nobody finds an answer to a request that was not made.
             assert!(result_of(b"a request", answer).is_none());

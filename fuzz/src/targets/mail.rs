@@ -1,6 +1,6 @@
-//! Any bytes as an e-mail, and pieces of MIME in any order and number: they are read or refused.
+//! Any bytes as an e-mail, and pieces of MIME in any order and number: they are read or refused, and what is answered is an answer.
 
-use heddle_service::mail::Mail;
+use heddle_execution::mail::{answer, answered};
 
 /// What makes parts, in the spellings that mail-parser takes for the same.
 const PIECES: [&[u8]; 16] = [
@@ -24,7 +24,7 @@ const PIECES: [&[u8]; 16] = [
 
 /// Checks an input.
 pub fn check(data: &[u8]) {
-    let _ = Mail::parse(data);
+    read(data);
     // The same bytes as numbers of pieces; what is no number stands for itself.
     let mut message = b"Subject: x\r\n".to_vec();
     for byte in data {
@@ -33,10 +33,17 @@ pub fn check(data: &[u8]) {
             None => message.push(*byte),
         }
     }
-    let _ = Mail::parse(&message);
+    read(&message);
     // Deeper than any stack.
     if data.len() < 64 {
         let deep = message.repeat(100_000 / message.len().max(1));
-        let _ = Mail::parse(&deep);
+        read(&deep);
+    }
+}
+
+/// The process that reads messages and the service that asks it agree on what an answer may be.
+fn read(raw: &[u8]) {
+    if let Err(reason) = answered(answer(raw)) {
+        panic!("{reason}");
     }
 }

@@ -4,8 +4,8 @@
 use heddle_runtime::EffectCode;
 use heddle_runtime::foreign::mail_server_said;
 
-/// Bytes of what people are told, with the full stop.
-const TOLD_BYTES_MAX: usize = (8 << 10) + 1;
+/// Bytes of what people are told, with the full stop, or what stands for the rest.
+const TOLD_BYTES_MAX: usize = (8 << 10) + '…'.len_utf8();
 
 /// Checks an input.
 pub fn check(data: &[u8]) {

@@ -76,10 +76,10 @@ pub(crate) fn kept(code: &str, owner: &str) -> Result<Vec<Kept>, String> {
             });
             let (scope, behind) = inner.filter(|_| scope == "context").unwrap_or((scope, behind));
             add(&mut found, read(scope, behind)?);
+            if found.len() > KEPT_MAX {
+                return Err(format!("it keeps more than {KEPT_MAX} values in contexts"));
+            }
         }
-    }
-    if found.len() > KEPT_MAX {
-        return Err(format!("it keeps more than {KEPT_MAX} values in contexts"));
     }
     let bytes = |kept: &Kept| kept.get(owner)["key"].as_str().map_or(0, str::len);
     match found.iter().any(|kept| bytes(kept) > KEY_BYTES_MAX) {

@@ -5,11 +5,19 @@ use super::table::{Made, Step, translate};
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind};
 use crate::reach::reached;
 use crate::report::{Item, Level, Report};
+use crate::room::{Room, TOO_LARGE, bytes};
+use heddle_catalogue::{NO_OP, NodeType, Role, node_types};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
 
-/// Nodes that can't fail, or whose failures have nothing to do with a message.
-const QUIET: &[&str] = &["OnManual", "OnSchedule", "OnWebhook", "NoOp", "Merge", "Log"];
+/// Types of nodes that can't fail, or whose failures have nothing to do with a message.
+static QUIET: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let is_quiet = |it: &&NodeType| {
+        matches!(it.role, Role::Trigger(_) | Role::Merge { .. }) || it.name == NO_OP.name || it.name == "Log"
+    };
+    node_types().iter().filter(is_quiet).map(|it| it.name).collect()
+});
 
 /// Nodes that one becomes at most: each but the last has its number behind its name.
 const STEPS_MAX: usize = 15;
@@ -32,7 +40,7 @@ pub(crate) fn draw(flow: &Flow, report: &mut Report) -> Drawn {
     };
     let mut places = Vec::with_capacity(flow.nodes.len());
     let mut names = Names::default();
-    let mut jsonata = 0;
+    let (mut jsonata, mut room) = (0, Room::default());
     let senders: HashSet<usize> = flow.wires.iter().map(|wire| wire.source).collect();
     let receivers: HashSet<usize> = flow.wires.iter().map(|wire| wire.target).collect();
     for (number, node) in flow.nodes.iter().enumerate() {
@@ -52,6 +60,7 @@ pub(crate) fn draw(flow: &Flow, report: &mut Report) -> Drawn {
         };
         let begins = senders.contains(&number) && !receivers.contains(&number);
         let made = bounded(translate(&named, begins), &mut jsonata);
+        let made = within(made, &mut room);
         places.push(Some(place(&named, made, &mut drawn, report)));
     }
     wires(flow, &places, &mut drawn);
@@ -70,6 +79,19 @@ fn bounded(made: Made, jsonata: &mut usize) -> Made {
     match *jsonata > JSONATA_MAX {
         true => Made::stub(format!("more than {JSONATA_MAX} nodes of the flow have JSONata")),
         false => made,
+    }
+}
+
+/// A stub instead of a node for which there is no room.
+fn within(made: Made, room: &mut Room) -> Made {
+    let steps = made.steps.iter().map(|step| match step {
+        Step::Standard(_, parameters, _) => bytes(parameters.values()),
+        Step::Code(code) => code.source.len(),
+    });
+    let taken: usize = steps.sum();
+    match room.take(taken) {
+        true => made,
+        false => Made::stub(TOO_LARGE),
     }
 }
 

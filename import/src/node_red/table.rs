@@ -193,6 +193,9 @@ fn expression(source: &str) -> Value {
     format!("{{{{ {source} }}}}").into()
 }
 
+/// Properties that an inject node sets.
+const PROPS_MAX: usize = 100;
+
 fn inject(node: &Node) -> Result<Made, String> {
     let mut fields = Vec::new();
     let old = [
@@ -203,9 +206,15 @@ fn inject(node: &Node) -> Result<Made, String> {
         [] => &old[..],
         props => props,
     };
-    for prop in props.iter().take(100) {
+    let props = props.get(..PROPS_MAX).unwrap_or(props);
+    for (number, prop) in props.iter().enumerate() {
         let text = |name: &str| prop.get(name).and_then(Value::as_str).unwrap_or_default();
         let name = text("p");
+        // The last one counts. Each of several could have all that stands beside the list.
+        let mut later = props.iter().skip(number + 1);
+        if later.any(|later| later.get("p").and_then(Value::as_str) == Some(name)) {
+            continue;
+        }
         // Older ones keep these two beside the list.
         let (value, kind) = match (prop.get("v"), name) {
             (None | Some(Value::Null), "payload") => (node.fields.get("payload"), node.text("payloadType")),

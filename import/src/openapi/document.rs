@@ -12,6 +12,8 @@ const ALTERNATIVES_MAX: usize = 20;
 const SERVERS_MAX: usize = 20;
 const SCOPES_MAX: usize = 100;
 const SCOPE_BYTES_MAX: usize = 200;
+/// Bytes of the name of a security scheme, which all connections of it have.
+const SCHEME_BYTES_MAX: usize = 200;
 
 /// A document, read as JSON.
 #[derive(Clone, Copy)]
@@ -82,11 +84,11 @@ impl<'d> Document<'d> {
                 (None, _) => is_optional = true,
                 (Some((scheme, scopes)), None) => match self.credentials(scheme, scopes) {
                     Some(credentials) => return Security::By(credentials),
-                    None => other = other.or(Some(scheme.clone())),
+                    None => other = other.or_else(|| Some(scheme.clone())),
                 },
                 (Some(_), Some(_)) => {
                     let all: Vec<&str> = schemes.keys().take(10).map(String::as_str).collect();
-                    other = other.or(Some(all.join(" together with ")));
+                    other = other.or_else(|| Some(all.join(" together with ")));
                 }
             }
         }
@@ -97,6 +99,9 @@ impl<'d> Document<'d> {
     }
 
     fn credentials(self, name: &'d str, scopes: &'d Value) -> Option<Credentials<'d>> {
+        if name.len() > SCHEME_BYTES_MAX {
+            return None;
+        }
         let scheme = self.followed(self.root.pointer("/components/securitySchemes")?.get(name)?)?;
         let text = |name: &str| scheme.get(name).and_then(Value::as_str).unwrap_or_default();
         let is_known = |text: &&str| !text.is_empty() && text.len() <= ADDRESS_BYTES_MAX;

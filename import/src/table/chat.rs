@@ -2,6 +2,7 @@
 
 use crate::built::Translation;
 use crate::kinds::is_model;
+use crate::room::is_short;
 use crate::scene::Scene;
 use crate::workflow::Node;
 use serde_json::{Value, json};
@@ -177,6 +178,16 @@ fn by_model(scene: &Scene<'_>, mut messages: Vec<Value>, answer: &str, old_name:
     let Some(service) = model_of(scene) else {
         return Translation::stub("no model is connected, or one whose service does not have OpenAI's API");
     };
+    let given = service.located("model");
+    let given = if given.is_null() {
+        service.located("modelName")
+    } else {
+        given
+    };
+    // Any number of chains may have the same one.
+    if !is_short(given) {
+        return Translation::stub("the model's name is too long");
+    }
     if !scene.parts(|node| node.kind.starts_with("memory")).is_empty() {
         return Translation::stub("what was said before is not remembered: keep it in a KeyValue");
     }
@@ -193,12 +204,6 @@ fn by_model(scene: &Scene<'_>, mut messages: Vec<Value>, answer: &str, old_name:
         "{{ $input.text }}"
     };
     let name = if parsed { "output" } else { answer };
-    let given = service.located("model");
-    let given = if given.is_null() {
-        service.located("modelName")
-    } else {
-        given
-    };
     asked(Question {
         connection: super::services::credentials(service, &service.kind),
         model: model(scene, given),

@@ -4,6 +4,7 @@ use crate::built::Translation;
 use crate::conditions::Conditions;
 use crate::expression::quoted;
 use crate::loops;
+use crate::room::bytes;
 use crate::scene::Scene;
 use crate::workflow::Node;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ pub(super) fn switch(scene: &Scene<'_>) -> Translation {
         false => rules(scene),
     };
     if rules.is_empty() {
-        return Translation::stub("the Switch has no rules");
+        return Translation::stub("the Switch has no rules, or compares something very long");
     }
     let fallback = fallback(scene, rules.len());
     let mut remarks = Vec::new();
@@ -120,10 +121,18 @@ fn rules(scene: &Scene<'_>) -> Vec<(usize, Conditions)> {
     rules.map(conditions).enumerate().collect()
 }
 
+/// Bytes of what an old Switch compares.
+const LEFT_BYTES_MAX: usize = 16 << 10;
+
 fn old_rules(scene: &Scene<'_>) -> Vec<(usize, Conditions)> {
     let kind = scene.node.choice(&["dataType"], "number");
     let left = scene.node.parameter(&["value1"]);
-    let rules = scene.node.list(&["rules", "rules"]).iter().take(100).enumerate();
+    // Every rule has it, so that a long one would be there a hundred times.
+    let rules = match bytes([left]) > LEFT_BYTES_MAX {
+        true => &[][..],
+        false => scene.node.list(&["rules", "rules"]),
+    };
+    let rules = rules.iter().take(100).enumerate();
     let read = |(number, rule): (usize, &Value)| {
         let output = rule.get("output").and_then(Value::as_u64);
         let default = if scene.node.version < 2.0 { 0 } else { number };

@@ -2,6 +2,7 @@
 
 use crate::built::Translation;
 use crate::expression::plain;
+use crate::room::is_short;
 use crate::scene::Scene;
 use crate::workflow::Node;
 use serde_json::{Map, Value, json};
@@ -80,7 +81,10 @@ fn step(scene: &Scene<'_>, title: &[&str], description: &[&str]) -> Translation 
     let own = |path: &[&str]| (!node.text(path).is_empty()).then(|| scene.of(path));
     let mut nodes = scene.workflow.nodes.iter();
     let first = nodes.find(|node| node.kind == "formTrigger");
-    let inherited = first.map_or("", |first| first.text(&["formTitle"]));
+    let inherited = first.map(|first| first.parameter(&["formTitle"]));
+    // All pages may have the same one.
+    let inherited = inherited.filter(|title| is_short(title)).and_then(Value::as_str);
+    let inherited = inherited.unwrap_or_default();
     let title = own(title).unwrap_or_else(|| page.fixed(inherited, "Form").into());
     let mut form = json!({"title": title, "fields": page.shown()});
     if let Some(description) = own(description) {

@@ -99,9 +99,10 @@ pub(super) fn unique(scene: &Scene<'_>) -> Translation {
 fn member(of: &str, path: &str) -> String {
     match path.starts_with('[') {
         true => format!("{of}?.{path}"),
-        false => path.split('.').fold(of.to_owned(), |code, part| {
-            format!("{code}?.[{}]", Value::from(part))
-        }),
+        false => {
+            let parts = path.split('.').map(|part| format!("?.[{}]", Value::from(part)));
+            [of.to_owned()].into_iter().chain(parts).collect()
+        }
     }
 }
 

@@ -26,7 +26,10 @@ impl<O: Outside> Run<'_, O> {
         let (status, answer) = match step {
             Script::Call { source, argument } => {
                 let function = self.loaded(SourceKind::Module, source, failure)?;
-                let arguments = message(&Value::Array([argument].into_iter().collect()))?;
+                let arguments = match message(&Value::Array([argument].into_iter().collect())) {
+                    Ok(arguments) => arguments,
+                    Err(failure) => return Ok(Scripted::TooLarge(failure)),
+                };
                 let step = EngineStep::Call {
                     function,
                     seed: self.random_bits(),

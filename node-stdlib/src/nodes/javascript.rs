@@ -8,13 +8,14 @@ use super::parameters::required;
 use crate::failure::Failure;
 use crate::node::{Context, NodeResult, Outcome, Request, Script, Scripted};
 use heddle_contract::abi::code;
-use heddle_values::{JSON_DEPTH_MAX, Object, Value};
+use heddle_values::{JSON_DEPTH_MAX, Object, Text, Value};
 
 /// What is nested more deeply can reach the end of the engine's stack, in `JSON.stringify` for example.
 const COMPILED_DEPTH_MAX: usize = 100;
 
 /// JavaScript: calls the default function of the module `code`. `ports` is set by the compiler for a definition
-/// with several outputs: the function's result is then an object of their values. So is `compiled`, for code that can be.
+/// with several outputs: the function's result is then an object of their values. So is `compiled`, for code that can be,
+/// and `rest`, if `compiled` is only what the code computes first: the module to be executed with that value.
 pub fn javascript(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let Value::String(source) = required(parameters, "code", "the text of a module")? else {
         return Err(Failure::new(
@@ -28,19 +29,36 @@ pub fn javascript(parameters: &Object, context: &mut dyn Context) -> NodeResult 
     };
     let (input, item) = (context.input(), context.item());
     if let Some(value) = compiled(parameters, [&input, &params, &item], context) {
-        return by_ports(parameters, value, code::JAVASCRIPT, "code").map(Outcome::Emit);
+        let Some(Value::String(rest)) = parameters.get("rest") else {
+            return by_ports(parameters, value, code::JAVASCRIPT, "code").map(Outcome::Emit);
+        };
+        let none = Value::Object(Object::new());
+        match call(rest, [value.clone(), none, value], context)? {
+            // All that the code is given may be less.
+            Scripted::TooLarge(_) => {}
+            scripted => return carry(parameters, scripted, context),
+        }
     }
-    let argument = Object::from_iter([("input", input), ("params", params), ("item", item)]);
-    let scripted = context.javascript(Script::Call {
-        source,
-        argument: Value::Object(argument),
-    })?;
+    let scripted = call(source, [input, params, item], context)?;
     carry(parameters, scripted, context)
 }
 
-/// What the code gives where the compiler has compiled it, with `compiled` as a function value. What fails there is executed by the
-/// engine: it has done nothing yet, and its errors are then the engine's. So is what has values that the engine sees
-/// otherwise, such as times, or deeper than it takes.
+/// Calls a module's function, which is given `input`, `params` and `item`.
+fn call(
+    source: &Text,
+    [input, params, item]: [Value; 3],
+    context: &mut dyn Context,
+) -> Result<Scripted, Failure> {
+    let argument = Object::from_iter([("input", input), ("params", params), ("item", item)]);
+    context.javascript(Script::Call {
+        source,
+        argument: Value::Object(argument),
+    })
+}
+
+/// What the code gives, or computes first, where the compiler has compiled it, with `compiled` as a function value. What fails there
+/// is executed by the engine: it has done nothing yet, and its errors are then the engine's. So is what has values that the
+/// engine sees otherwise, such as times, or deeper than it takes.
 fn compiled(parameters: &Object, given: [&Value; 3], context: &mut dyn Context) -> Option<Value> {
     let Some(Value::Function(function)) = parameters.get("compiled") else {
         return None;
@@ -78,6 +96,7 @@ fn carry(parameters: &Object, scripted: Scripted, context: &mut dyn Context) -> 
             return by_ports(parameters, value, code::JAVASCRIPT, "code").map(Outcome::Emit);
         }
         Scripted::Waits { call, requests } => (call, requests),
+        Scripted::TooLarge(failure) => return Err(failure),
     };
     let Value::Array(requests) = requests else {
         return Err(broken());

@@ -47,6 +47,20 @@ fn write_short_decimal(number: f64, out: &mut String) -> bool {
     true
 }
 
+/// The digits that a number is written with, from the first one that is not 0 to the last one, and where the point stands
+/// among them: before them at 0. Of 0, there are none.
+pub(super) fn decimal(magnitude: f64) -> (String, i32) {
+    let text = number_to_text(magnitude);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0');
+    let zeros = all.len() - digits.len();
+    let point = whole.len() as i32 + exponent - zeros as i32;
+    (digits.trim_end_matches('0').to_owned(), point)
+}
+
 /// A double holds every whole number of so many digits exactly.
 const EXACT_DIGITS_MAX: usize = 15;
 const POWERS: [f64; EXACT_DIGITS_MAX + 1] = [

@@ -1,5 +1,8 @@
 //! Values by hand-checked cases: JSON in and out, conversions, paths, order.
 
+#[path = "values/numbers.rs"]
+mod numbers;
+
 use heddle_values::{
     Array, Near, Object, Text, Value, json_indent, number_remainder, number_to_text, ops, parse_json,
     text_to_number,

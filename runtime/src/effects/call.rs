@@ -5,7 +5,6 @@ use super::calls::{Call, CallContext, Calls};
 use super::effect::Effect;
 use super::handles::{GrantedPatterns, Signals};
 use super::progress::{Progress, result_from_json};
-use super::requests::within;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use std::sync::Arc;
@@ -38,8 +37,10 @@ async fn call(
     let call: Call = serde_json::from_value(request)
         .map_err(|error| EffectError::new(EffectCode::Parameter, format!("Can't read the call: {error}.")))?;
     check_granted(&patterns, &call)?;
-    if let Some(ended) = signals.get(&context.key) {
-        return result_from_json(ended.clone()).map(Progress::Done);
+    if signals.has(&context.key) {
+        context.take_place().await;
+        let ended = context.read(signals.read(&context.key).await?).await?;
+        return result_from_json(ended).map(Progress::Done);
     }
     let Some(calls) = calls else {
         return Err(EffectError::new(
@@ -78,9 +79,18 @@ async fn in_time(calls: &dyn Calls, mut call: Call, context: CallContext) -> Res
         .until_ms
         .map(|until_ms| until_ms.saturating_sub(now_ms).max(1));
     let time_max = left_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(1)));
-    let work = calls.call(call, context);
-    match time_max.filter(|_| known.is_none()) {
-        Some(time_max) => within(time_max, work, |ms| format!("It took longer than {ms} ms.")).await,
-        None => work.await,
+    let place = context.place.clone();
+    let mut work = calls.call(call, context);
+    let Some(time_max) = time_max.filter(|_| known.is_none()) else {
+        return work.await;
+    };
+    match tokio::time::timeout(time_max, &mut work).await {
+        Ok(done) => done,
+        // It has ended in time, and waits for the run to take other results.
+        Err(_) if place.is_wanted() => work.await,
+        Err(_) => {
+            let message = format!("It took longer than {} ms.", time_max.as_millis());
+            Err(EffectError::new(EffectCode::Timeout, message))
+        }
     }
 }

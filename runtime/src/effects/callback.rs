@@ -5,8 +5,9 @@
 use super::effect::Effect;
 use super::handles::{Clock, Parking, Signals};
 use super::progress::{Park, Progress};
+use super::result_place::ResultPlace;
 use heddle_sandbox::{EffectCode, EffectError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Waits for a call from outside.
 pub struct Callback;
@@ -15,7 +16,7 @@ impl Effect for Callback {
     const KIND: &'static str = "callback";
     const ONLY_WAITS: bool = true;
 
-    type Needs = (Signals, Clock, Parking);
+    type Needs = (Signals, Clock, Parking, ResultPlace);
     type Output = Progress;
 
     fn start(
@@ -34,7 +35,7 @@ impl Effect for Callback {
 /// Gives what has come, or parks.
 async fn wait_for_call(
     request: Value,
-    (signals, clock, parking): <Callback as Effect>::Needs,
+    (signals, clock, parking, result): <Callback as Effect>::Needs,
 ) -> Result<Progress, EffectError> {
     if !parking.is_possible {
         return Err(EffectError::new(
@@ -44,8 +45,11 @@ async fn wait_for_call(
         ));
     }
     let place = request["place"].as_str().unwrap_or_default();
-    if let Some(event) = signals.get(place) {
-        return Ok(json!({ "event": event }).into());
+    if signals.has(place) {
+        result.take().await;
+        let event = result.read(signals.read(place).await?).await?;
+        // `json!` would copy it, and it may be large.
+        return Ok(Value::Object(Map::from_iter([("event".to_owned(), event)])).into());
     }
     let now_ms = clock.now_ms();
     let until_ms = match parking.until_ms() {

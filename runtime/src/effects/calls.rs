@@ -2,6 +2,8 @@
 
 use super::handles::{Clock, Parking};
 use super::progress::EffectFuture;
+use super::result_place::ResultPlace;
+use heddle_sandbox::EffectError;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -41,6 +43,7 @@ pub struct CallContext {
     pub attempt: u32,
     pub(super) clock: Clock,
     pub(super) parking: Parking,
+    pub(super) place: ResultPlace,
 }
 
 impl CallContext {
@@ -52,6 +55,22 @@ impl CallContext {
     /// The state that the call left when it parked in a former execution of the run.
     pub fn parked(&self) -> Option<&Value> {
         self.parking.state.as_ref()
+    }
+
+    /// Takes the place of the called run's result, unless the run that calls has left as many untaken as it may. Only once that run has
+    /// ended: with a place nobody waits for what others do.
+    pub fn try_take_place(&self) -> bool {
+        self.place.try_take()
+    }
+
+    /// The same, and waits for it if there is none. Of what the called run has given nothing is to be in memory meanwhile.
+    pub async fn take_place(&self) {
+        self.place.take().await;
+    }
+
+    /// Reads the JSON that the called run has given, once its owner has room for so many values; with a place.
+    pub async fn read(&self, json: String) -> Result<Value, EffectError> {
+        self.place.read(json).await
     }
 
     /// Milliseconds since 1970 UTC, by the clock by which waits are measured.

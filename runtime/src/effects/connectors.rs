@@ -10,7 +10,6 @@ mod serve;
 
 use crate::config::RuntimeConfig;
 use heddle_processes::{Limits, WorkerCommand, WorkerProgram};
-use heddle_sandbox::EffectError;
 use places::Places;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,7 +17,7 @@ use std::sync::OnceLock;
 use tokio::net::UnixStream;
 
 pub use failure::Failure;
-pub use places::Place;
+pub use places::{Owner, Place, Whose};
 pub use serve::{receive, reply, serve};
 
 /// What a process may use. Results, and what drivers need for them, fit into it several times.
@@ -40,8 +39,8 @@ pub fn pair() -> io::Result<(UnixStream, OwnedFd)> {
     Ok((UnixStream::from_std(ours)?, theirs.into()))
 }
 
-/// Closes a process that only waits for what may come: one of this tenant, or of any. Whether there was one.
-type CloseIdle = dyn Fn(Option<&str>) -> bool + Send + Sync;
+/// Closes a process that only waits for what may come. Whether there was one.
+type CloseIdle = dyn Fn(Whose) -> bool + Send + Sync;
 
 /// How they are started, and how many there may be.
 pub struct Connectors {
@@ -66,10 +65,10 @@ impl Connectors {
         let _ = self.close_idle.set(close_idle);
     }
 
-    /// The right to start a process for this tenant. It may have to be waited for.
-    pub async fn place(&self, tenant: Option<&str>) -> Result<Place, EffectError> {
-        let close_idle = |of: Option<&str>| self.close_idle.get().is_some_and(|close| close(of));
-        self.places.take(tenant.unwrap_or_default(), close_idle).await
+    /// The right to start a process for this owner. It may have to be waited for.
+    pub async fn place(&self, owner: Owner) -> Place {
+        let close_idle = |whose: Whose| self.close_idle.get().is_some_and(|close| close(whose));
+        self.places.take(owner, close_idle).await
     }
 
     /// Whether somebody waits for a place.

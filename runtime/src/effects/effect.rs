@@ -14,7 +14,8 @@ pub trait Effect: Send + Sync + 'static {
     /// What becomes of references to secrets in its requests. Nothing, unless it is known where they go.
     const REVEALS: Reveals = Reveals::Nothing;
 
-    /// Whether it only waits, so that any number may be in flight.
+    /// Whether it only waits, so that any number may be in flight. If its result may be large, it needs a `ResultPlace`, and takes that
+    /// once what it waited for is there, before it reads it.
     const ONLY_WAITS: bool = false;
 
     /// Whether its result is not kept, since doing it once more gives the same: a run that goes on after a crash has only its

@@ -3,8 +3,9 @@
 use crate::journal::Journal;
 use crate::secrets::Vault;
 use heddle_sandbox::clock::{monotonic, wall};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -71,18 +72,34 @@ impl Parking {
     }
 }
 
-/// What has come for effects that had parked.
+/// What has come for effects that had parked. It is in the journal, and much of it may be there.
 #[derive(Clone, Debug)]
-pub struct Signals(Option<Arc<HashMap<String, Value>>>);
+pub struct Signals(Option<Journaled>);
+
+/// The keys of what has come, and where it is.
+type Journaled = (Arc<HashSet<String>>, Arc<dyn Journal>);
 
 impl Signals {
-    pub fn of(all: Option<Arc<HashMap<String, Value>>>) -> Self {
+    /// Those with these keys, which the journal has.
+    pub fn of(all: Option<Journaled>) -> Self {
         Signals(all)
     }
 
-    /// What has come under this key.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.as_ref()?.get(key)
+    /// Whether something had come under this key when the run began to execute.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.as_ref().is_some_and(|(keys, _)| keys.contains(key))
+    }
+
+    /// That, as JSON. Whoever reads it has a place for a result.
+    pub async fn read(&self, key: &str) -> Result<String, EffectError> {
+        let internal = |message: String| EffectError::new(EffectCode::Internal, message);
+        let found = match &self.0 {
+            Some((_, journal)) => journal.signal(key).await,
+            None => Ok(None),
+        };
+        let found = found.map_err(|error| internal(format!("What has come can't be read: {error}.")))?;
+        // Of a run that has ended meanwhile.
+        found.ok_or_else(|| internal("What has come is gone.".to_owned()))
     }
 }
 

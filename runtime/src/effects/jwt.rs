@@ -3,12 +3,15 @@
 //! of the sandbox because the secret never enters it. Knows nothing of what tokens claim.
 
 use super::effect::{Effect, Reveals};
+use super::handles::Owner;
 use super::progress::EffectResult;
 use super::requests::read;
+use super::run::interrupted;
+use crate::aside::aside;
 use crate::entropy;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use heddle_sandbox::{EffectCode, EffectError};
+use heddle_sandbox::EffectError;
 use ring::hmac;
 use ring::signature::{self, EcdsaKeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm};
 use rustls_pki_types::pem::PemObject as _;
@@ -55,15 +58,15 @@ impl Effect for Jwt {
     const KIND: &'static str = "jwt";
     const REVEALS: Reveals = Reveals::Digest;
 
-    type Needs = ();
+    type Needs = Owner;
     type Output = Value;
 
     fn start(
         &self,
         request: Value,
-        (): Self::Needs,
+        owner: Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        work(request)
+        work(request, owner)
     }
 
     fn is_repeatable(&self) -> bool {
@@ -71,11 +74,11 @@ impl Effect for Jwt {
     }
 }
 
-/// Does the work where blocking is allowed.
-async fn work(request: Value) -> Result<Value, EffectError> {
-    // A signature by RSA takes milliseconds.
-    let worked = tokio::task::spawn_blocking(move || perform(request)).await;
-    worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was interrupted.")))
+/// Does the work in its owner's turn: a signature by RSA takes milliseconds, and runs ask for hundreds at the same time.
+async fn work(request: Value, Owner(owner): Owner) -> EffectResult {
+    aside(owner, move || perform(request))
+        .await
+        .unwrap_or_else(|| Err(interrupted()))
 }
 
 /// What the effect does, where blocking is allowed.

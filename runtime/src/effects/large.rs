@@ -1,7 +1,7 @@
 //! Requests with many values, which take many times as much memory as values than as text: an owner has so many of them as values at a
 //! time, however many of their runs ask. Knows nothing of effects.
 
-use crate::per_owner::PerOwner;
+use heddle_processes::places::PerOwner;
 use std::sync::LazyLock;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -10,8 +10,8 @@ const PART_VALUES: usize = 1 << 16;
 /// Parts of an owner. A request with more takes all of them.
 const PARTS: u16 = 16;
 
-/// An owner's places are parts.
-static ROOMS: LazyLock<PerOwner> = LazyLock::new(|| PerOwner::new(PARTS.into()));
+/// An owner's places are parts. `None` is an owner as well.
+static ROOMS: LazyLock<PerOwner<Option<u128>>> = LazyLock::new(|| PerOwner::new(PARTS.into()));
 
 /// How many values a text of JSON has at most: one more than what separates and what opens.
 pub(super) fn values_at_most(json: &[u8]) -> usize {

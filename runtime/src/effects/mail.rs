@@ -12,7 +12,7 @@ mod serve;
 mod server;
 mod stream;
 
-use super::connectors::{Connectors, Place};
+use super::connectors::{Connectors, Owner, Place};
 use super::effect::{Effect, Reveals};
 use super::handles::{Bounds, IdempotencyKey};
 use super::peer::reach;
@@ -73,12 +73,12 @@ impl Effect for Mail {
             let connection = opened(&request, &connections).await?;
             let server = Server::of(&connection)?;
             let security = server.security().map_err(|reason| connection.unfit(reason))?;
-            let tenant = connections.tenant();
+            let owner = connections.owner();
             if request.get("onlyLogIn") == Some(&Value::Bool(true)) {
                 let late = |ms| format!("{} did not answer within {ms} ms.", server.name());
                 let time_max = bounds.time_max(None);
                 let logged_in = async {
-                    let _place = sender.place(tenant.as_deref()).await?;
+                    let _place = sender.place(owner).await;
                     sender.talk(&server, security, None, time_max).await
                 };
                 within(time_max, logged_in, late).await?;
@@ -89,8 +89,8 @@ impl Effect for Mail {
             let late = |ms| format!("{} did not accept the message within {ms} ms.", server.name());
             let time_max = bounds.time_max(request.timeout_ms);
             let sent = async {
-                // A tenant has only so many of these: its messages wait here, and not with room that others could use.
-                let _place = sender.place(tenant.as_deref()).await?;
+                // An owner has only so many of these: its messages wait here, and not with room that others could use.
+                let _place = sender.place(owner).await;
                 let _room = request.fetch(&*files).await?;
                 let key = request.idempotency_key.as_deref().unwrap_or(&own_key);
                 let (message, id) = message(&request, key)?;
@@ -105,11 +105,11 @@ impl Effect for Mail {
 }
 
 impl Sender {
-    /// The right to talk for this tenant, which is to be kept meanwhile; `None`: nobody needs one.
-    async fn place(&self, tenant: Option<&str>) -> Result<Option<Place>, EffectError> {
+    /// The right to talk for this owner, which is to be kept meanwhile; `None`: nobody needs one.
+    async fn place(&self, owner: Owner) -> Option<Place> {
         match &self.connectors {
-            None => Ok(None),
-            Some(connectors) => connectors.place(tenant).await.map(Some),
+            None => None,
+            Some(connectors) => Some(connectors.place(owner).await),
         }
     }
 

@@ -5,6 +5,7 @@ use super::handles::{
     Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Owner, Parking, References, Signals,
 };
 use super::open_streams::OpenStreams;
+use super::result_place::ResultPlace;
 use super::sinks::OpenSinks;
 use crate::connections::Granted;
 use crate::files::Files;
@@ -39,6 +40,8 @@ pub struct Handles {
     pub clock: Clock,
     pub egress: Egress,
     pub parking: Parking,
+    /// The place of its result; `None`: it is not about to start in a run.
+    pub place: Option<ResultPlace>,
 }
 
 /// What an effect needs besides its request. An effect names one in its type, and gets nothing else.
@@ -84,6 +87,12 @@ impl Needs for Parking {
 impl Needs for Signals {
     fn of(handles: &Handles) -> Self {
         handles.signals.clone()
+    }
+}
+
+impl Needs for ResultPlace {
+    fn of(handles: &Handles) -> Self {
+        handles.place.clone().unwrap_or_default()
     }
 }
 
@@ -166,6 +175,7 @@ impl Needs for CallContext {
             attempt: handles.attempt,
             clock: Needs::of(handles),
             parking: Needs::of(handles),
+            place: Needs::of(handles),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::prepared::Prepared;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use super::reopened::Reopened;
 use super::requests::revealed;
+use super::result_place::ResultPlace;
 use crate::aside::{SMALL_BYTES_MAX, aside_if_large};
 use crate::egress::names_for;
 use crate::journal::{Entry, Record};
@@ -522,7 +523,7 @@ fn panicked(error: &JoinError) -> Worked {
 }
 
 async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
-    let (effect, request, handles) = match prepared {
+    let (effect, request, mut handles) = match prepared {
         Prepared::Work {
             effect,
             request,
@@ -534,12 +535,12 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
         }
     };
     let vault = handles.vault.clone();
-    let permit = if effect.only_waits() {
-        None
-    } else {
-        in_flight.acquire_owned().await.ok()
-    };
     let owner = handles.connections.owner();
+    let place = ResultPlace::among(in_flight, owner);
+    if !effect.only_waits() {
+        place.take().await;
+    }
+    handles.place = Some(place.clone());
     let bytes = request.len();
     let counting = aside_if_large(owner, bytes, move || (values_if_many(&request), request));
     let Some((values, request)) = counting.await else {
@@ -572,7 +573,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
     let written = aside_if_large(owner, bytes, move || to_json(masked(&*effect, result, &vault))).await;
     Worked::Done(Done {
         json: written.unwrap_or_else(|| to_json(Err(interrupted()))),
-        permit,
+        permit: place.given(),
     })
 }
 
@@ -581,7 +582,7 @@ fn masked(effect: &dyn AnyEffect, result: EffectResult, vault: &Vault) -> Effect
     result
         .map(|value| effect.masked(value, vault))
         .map_err(|error| EffectError {
-            message: vault.mask(&error.message).into_owned(),
+            message: vault.mask_told(&error.message).into_owned(),
             ..error
         })
 }

@@ -20,7 +20,7 @@ mod statement;
 mod target;
 mod tunnel;
 
-use super::connectors::Connectors;
+use super::connectors::{Connectors, Owner};
 use super::effect::{Effect, Reveals};
 use super::handles::Bounds;
 use super::requests::{opened, read, within};
@@ -103,9 +103,10 @@ impl Effect for Sql {
                 mark: request.files.then(nonce),
             };
             let late = |ms| format!("{} did not answer within {ms} ms.", target.name());
-            let tenant = connections.tenant();
+            let (tenant, owner) = (connections.tenant(), connections.owner());
             let work = async {
-                let mut rows = shared.execute(&target, tenant.as_deref(), &statement).await?;
+                let of = (tenant.as_deref(), owner);
+                let mut rows = shared.execute(&target, of, &statement).await?;
                 if let Some(mark) = &statement.mark {
                     blobs::store(&mut rows, mark, &*files).await?;
                 }
@@ -120,17 +121,17 @@ impl Shared {
     async fn execute(
         &self,
         target: &Target,
-        tenant: Option<&str>,
+        (tenant, owner): (Option<&str>, Owner),
         statement: &Statement,
     ) -> Result<Vec<Value>, EffectError> {
         let rows = match target.kind {
             Kind::Sqlite => {
                 let file = sqlite::permitted(&self.sqlite_files, tenant, &target.file)?;
                 self.sessions
-                    .execute_on_file(target, tenant, file, statement)
+                    .execute_on_file(target, (tenant, owner), file, statement)
                     .await
             }
-            _ => self.sessions.execute(target, tenant, statement).await,
+            _ => self.sessions.execute(target, owner, statement).await,
         };
         rows.map_err(failure::shortened)
     }

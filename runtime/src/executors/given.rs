@@ -13,6 +13,8 @@ const PROGRAMS_MAX: usize = 500;
 /// How long an executor may keep a run that was cancelled. Code is interrupted within milliseconds; the rest is for machines that
 /// have other things to do.
 const LAST_WORD_MAX: Duration = Duration::from_secs(10);
+/// How much later than a run's deadline its executor may end it: by its own clock it would have stopped the run.
+const OVERDUE: Duration = Duration::from_secs(30);
 
 /// Why a program was not loaded: which component is the reason, and what is wrong.
 pub type LoadFailure = (Option<usize>, String);
@@ -20,9 +22,7 @@ pub type LoadFailure = (Option<usize>, String);
 /// What it has been given.
 #[derive(Default)]
 pub struct Given {
-    pub is_gone: bool,
     pub runs: HashMap<u32, GivenTo>,
-    pub next_run: u32,
     /// Programs by number: their bytes, and when they were used last.
     programs: HashMap<u32, (usize, u64)>,
     code_bytes: usize,
@@ -39,21 +39,25 @@ pub struct GivenTo {
     /// `None`: it was cancelled.
     pub inbox: Option<mpsc::UnboundedSender<Vec<u8>>>,
     cancelled_at: Option<Instant>,
+    /// `None`: never.
+    overdue_at: Option<Instant>,
     pub queued: Arc<AtomicUsize>,
     pub strays: u32,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
 impl GivenTo {
-    /// Somebody who hears by this inbox, of so many bytes that wait there.
+    /// Somebody who hears by this inbox, of so many bytes that wait there, until a deadline.
     pub fn new(
         inbox: mpsc::UnboundedSender<Vec<u8>>,
         queued: Arc<AtomicUsize>,
         slot: Option<OwnedSemaphorePermit>,
+        deadline: Option<Instant>,
     ) -> Self {
         GivenTo {
             inbox: Some(inbox),
             cancelled_at: None,
+            overdue_at: deadline.and_then(|deadline| deadline.checked_add(OVERDUE)),
             queued,
             strays: 0,
             _slot: slot,
@@ -70,14 +74,20 @@ impl GivenTo {
 impl Given {
     /// How many runs and programs it has been given, if it has no run. That it has not answered does not make it busy: it could keep
     /// silent for ever.
-    pub fn idle_since(&self) -> Option<(u32, u64)> {
-        self.runs.is_empty().then_some((self.next_run, self.uses))
+    pub fn idle_since(&self) -> Option<u64> {
+        self.runs.is_empty().then_some(self.uses)
     }
 
     /// Whether it keeps a run that was cancelled for longer than it takes to end one.
     pub fn keeps_cancelled(&self, now: Instant) -> bool {
         let is_kept = |at: Instant| now.saturating_duration_since(at) > LAST_WORD_MAX;
         self.runs.values().any(|to| to.cancelled_at.is_some_and(is_kept))
+    }
+
+    /// Whether it goes on with a run long after that one's deadline.
+    pub fn keeps_overdue(&self, now: Instant) -> bool {
+        let is_overdue = |to: &GivenTo| to.inbox.is_some() && to.overdue_at.is_some_and(|at| now > at);
+        self.runs.values().any(is_overdue)
     }
 
     /// Hears whether a program could be loaded.
@@ -157,4 +167,30 @@ impl Given {
 /// It said what an honest executor does not.
 pub fn malformed(error: &dyn ToString) -> WorkerError {
     WorkerError::Malformed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_sandbox::clock::monotonic;
+
+    #[test]
+    fn a_run_that_nobody_cancelled_is_overdue_long_after_its_deadline() {
+        let deadline = monotonic();
+        let (overdue, cancelled) = (deadline + OVERDUE, deadline + OVERDUE / 2);
+        let moment = Duration::from_millis(1);
+        let (inbox, _frames) = mpsc::unbounded_channel();
+        let mut given = Given::default();
+        assert!(!given.keeps_overdue(overdue + moment));
+        for (run, deadline) in [(1, None), (2, Some(deadline))] {
+            let to = GivenTo::new(inbox.clone(), Arc::default(), None, deadline);
+            given.runs.insert(run, to);
+        }
+        assert!(!given.keeps_overdue(overdue));
+        assert!(given.keeps_overdue(overdue + moment));
+        given.runs.get_mut(&2).unwrap().cancel(cancelled);
+        assert!(!given.keeps_overdue(overdue + moment));
+        assert!(!given.keeps_cancelled(cancelled + LAST_WORD_MAX));
+        assert!(given.keeps_cancelled(cancelled + LAST_WORD_MAX + moment));
+    }
 }

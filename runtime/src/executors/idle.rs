@@ -1,10 +1,10 @@
-//! Executors that take what they have no right to, and tell nothing of it: they compute although they have no run, or keep the place
-//! of a run that was cancelled.
+//! Executors that take what they have no right to, and tell nothing of it: they compute although they have no run, keep the place
+//! of a run that was cancelled, or do not end one whose time is over.
 
 use super::process::Executor;
 use heddle_processes::processor_time;
 use heddle_sandbox::clock::monotonic;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 /// How often it is looked at.
@@ -19,23 +19,30 @@ pub async fn watch(executor: Weak<Executor>) {
     let mut idleness = Idleness::default();
     let mut before: Option<Look> = None;
     loop {
-        let Some((executor, now)) = executor.upgrade().and_then(Look::at) else {
+        let living = executor.upgrade().filter(|executor| !executor.is_gone());
+        let Some(executor) = living else {
             return;
         };
-        if let Some(before) = before
-            && now.idle_since.is_some()
-            && now.idle_since == before.idle_since
-            && idleness.note(now.used.saturating_sub(before.used), now.at - before.at)
+        let now = monotonic();
+        let look = Look::at(&executor, now);
+        if let (Some(before), Some(look)) = (before, look)
+            && look.idle_since.is_some()
+            && look.idle_since == before.idle_since
+            && idleness.note(look.used.saturating_sub(before.used), look.at - before.at)
         {
             tracing::error!("An executor process computes although it has no run: it is ended");
             return executor.give_up();
         }
-        if executor.keeps_cancelled(now.at) {
+        if executor.keeps_cancelled(now) {
             tracing::error!("An executor process does not let go of a run that was cancelled: it is ended");
             return executor.give_up();
         }
+        if executor.keeps_overdue(now) {
+            tracing::error!("An executor process does not end a run whose time is over: it is ended");
+            return executor.give_up();
+        }
         drop(executor);
-        before = Some(now);
+        before = look;
         tokio::time::sleep(INTERVAL).await;
     }
 }
@@ -45,21 +52,19 @@ pub async fn watch(executor: Weak<Executor>) {
 struct Look {
     at: Instant,
     /// What it had been given when it came to have no run; `None`: it has one.
-    idle_since: Option<(u32, u64)>,
+    idle_since: Option<u64>,
     /// Processor time, in its life.
     used: Duration,
 }
 
 impl Look {
-    /// `None`: it is gone, or the system does not say what it uses.
-    fn at(executor: Arc<Executor>) -> Option<(Arc<Executor>, Self)> {
-        let used = processor_time(executor.process_id()?)?;
-        let look = Look {
-            at: monotonic(),
+    /// `None`: the system does not say what it uses.
+    fn at(executor: &Executor, at: Instant) -> Option<Self> {
+        Some(Look {
+            at,
+            used: processor_time(executor.process_id()?)?,
             idle_since: executor.idle_since(),
-            used,
-        };
-        (!executor.is_gone()).then_some((executor, look))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use heddle_sandbox::RunInput;
 use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
 use metrics::counter;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot};
@@ -37,6 +37,10 @@ pub struct Executor {
     violation: Mutex<Option<WorkerError>>,
     process_id: Option<u32>,
     given: Mutex<Given>,
+    /// It is given nothing any more.
+    is_gone: AtomicBool,
+    /// Number of the run that it gets next.
+    next_run: AtomicU32,
     /// Runs that it has.
     runs: AtomicUsize,
     started: Instant,
@@ -55,6 +59,8 @@ pub struct RemoteRun {
     /// Was taken out, and is still to be heard.
     put_back: Option<Vec<u8>>,
     queued: Arc<AtomicUsize>,
+    /// Its last frame was taken out.
+    has_ended: bool,
 }
 
 /// It has ended, or was ended.
@@ -72,6 +78,8 @@ impl Executor {
             violation: Mutex::default(),
             process_id: process.id(),
             given: Mutex::default(),
+            is_gone: AtomicBool::new(false),
+            next_run: AtomicU32::new(0),
             runs: AtomicUsize::new(0),
             started: monotonic(),
             heard_us: AtomicU64::new(0),
@@ -100,7 +108,7 @@ impl Executor {
     }
 
     /// As [`Given::idle_since`].
-    pub fn idle_since(&self) -> Option<(u32, u64)> {
+    pub fn idle_since(&self) -> Option<u64> {
         self.given().idle_since()
     }
 
@@ -109,13 +117,18 @@ impl Executor {
         self.given().keeps_cancelled(now)
     }
 
+    /// As [`Given::keeps_overdue`].
+    pub fn keeps_overdue(&self, now: Instant) -> bool {
+        self.given().keeps_overdue(now)
+    }
+
     fn given(&self) -> MutexGuard<'_, Given> {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it has ended, or is about to.
     pub fn is_gone(&self) -> bool {
-        self.given().is_gone
+        self.is_gone.load(Ordering::Relaxed)
     }
 
     /// Hears what it says until it ends, or has to be ended; gives the reason.
@@ -193,37 +206,45 @@ impl Executor {
             return given.loaded(frame);
         };
         let unknown = || malformed(&"it names a run that it was not given");
-        let to = given.runs.get_mut(&run).ok_or_else(unknown)?;
-        match &to.inbox {
-            None => {
-                to.strays = to.strays.saturating_add(1);
-                if to.strays > STRAY_MAX {
-                    return Err(malformed(&"it continues a run that was cancelled"));
-                }
-            }
-            Some(inbox) => {
-                let bytes = frame.len().saturating_add(FRAME_BYTES);
-                let of_run = to
-                    .queued
-                    .fetch_add(bytes, Ordering::Relaxed)
-                    .saturating_add(bytes);
-                let of_all = self
-                    .queued
-                    .fetch_add(bytes, Ordering::Relaxed)
-                    .saturating_add(bytes);
-                if of_run > RUN_BYTES_MAX || of_all > ALL_BYTES_MAX {
-                    return Err(malformed(&"it sends more than can be read"));
-                }
-                if inbox.send(frame.to_vec()).is_err() {
-                    self.queued.fetch_sub(bytes, Ordering::Relaxed);
-                }
-            }
+        if !is_last {
+            let to = given.runs.get_mut(&run).ok_or_else(unknown)?;
+            return self.hand_over(to, frame);
         }
-        if is_last {
-            given.runs.remove(&run);
-            self.runs.fetch_sub(1, Ordering::Relaxed);
+        let mut to = given.runs.remove(&run).ok_or_else(unknown)?;
+        // Whoever is woken by what follows asks for nothing of it.
+        drop(given);
+        self.runs.fetch_sub(1, Ordering::Relaxed);
+        self.hand_over(&mut to, frame)
+    }
+
+    /// Puts a frame where whoever has its run reads it.
+    fn hand_over(&self, to: &mut GivenTo, frame: &[u8]) -> Result<(), WorkerError> {
+        let Some(inbox) = &to.inbox else {
+            to.strays = to.strays.saturating_add(1);
+            return match to.strays > STRAY_MAX {
+                true => Err(malformed(&"it continues a run that was cancelled")),
+                false => Ok(()),
+            };
+        };
+        let bytes = frame.len().saturating_add(FRAME_BYTES);
+        // Among all first: who takes back what is counted of the run takes as much from that.
+        let of_all = self.queued.fetch_add(bytes, Ordering::Relaxed);
+        let of_run = to.queued.fetch_add(bytes, Ordering::Release);
+        let is_too_much =
+            of_run.saturating_add(bytes) > RUN_BYTES_MAX || of_all.saturating_add(bytes) > ALL_BYTES_MAX;
+        if is_too_much {
+            return Err(malformed(&"it sends more than can be read"));
+        }
+        if inbox.send(frame.to_vec()).is_err() {
+            self.take_back(&to.queued);
         }
         Ok(())
+    }
+
+    /// What is counted of a run will not be read. Whoever has the run and whoever hears the executor may both say so.
+    fn take_back(&self, queued: &AtomicUsize) {
+        let left = queued.swap(0, Ordering::Acquire);
+        self.queued.fetch_sub(left, Ordering::Relaxed);
     }
 
     /// Gives it a run.
@@ -236,36 +257,36 @@ impl Executor {
     ) -> Result<RemoteRun, Gone> {
         let (sender, inbox) = mpsc::unbounded_channel();
         let queued = Arc::<AtomicUsize>::default();
-        let run = {
-            let mut given = self.given();
-            if given.is_gone {
-                return Err(Gone);
-            }
-            given.next_run = given.next_run.wrapping_add(1);
-            let run = given.next_run;
-            let to = GivenTo::new(sender, queued.clone(), slot.take());
-            given.runs.insert(run, to);
-            self.runs.fetch_add(1, Ordering::Relaxed);
-            run
-        };
-        let remote = RemoteRun {
-            executor: self.clone(),
-            run,
-            inbox,
-            put_back: None,
-            queued,
-        };
+        let run = self.next_run.fetch_add(1, Ordering::Relaxed);
         let frame = ToExecutor::Run {
             run,
             program: program.number,
             given: GivenRun::of(input),
         }
         .frame();
-        // Together, so that the program is not unloaded between.
-        let mut given = self.given();
-        self.give(&mut given, program, code_bytes_max)?;
-        self.link.send(frame).map_err(|_| self.lose(&mut given))?;
-        drop(given);
+        {
+            // Together, so that the program is not unloaded between.
+            let mut given = self.given();
+            if self.is_gone() {
+                return Err(Gone);
+            }
+            self.give(&mut given, program, code_bytes_max)?;
+            let sent = self.link.queue(frame, Vec::new());
+            sent.map_err(|_| self.lose())?;
+            let deadline = monotonic().checked_add(input.limits.deadline);
+            let to = GivenTo::new(sender, queued.clone(), slot.take(), deadline);
+            given.runs.insert(run, to);
+            self.runs.fetch_add(1, Ordering::Relaxed);
+        }
+        let remote = RemoteRun {
+            executor: self.clone(),
+            run,
+            inbox,
+            put_back: None,
+            queued,
+            has_ended: false,
+        };
+        self.flush()?;
         Ok(remote)
     }
 
@@ -277,7 +298,7 @@ impl Executor {
     ) -> Result<Result<(), LoadFailure>, Gone> {
         let loaded = {
             let mut given = self.given();
-            if given.is_gone {
+            if self.is_gone() {
                 return Err(Gone);
             }
             if given.has(program.number) {
@@ -288,18 +309,19 @@ impl Executor {
             self.give(&mut given, program, code_bytes_max)?;
             loaded
         };
+        self.flush()?;
         loaded.await.map_err(|_| Gone)
     }
 
-    /// Gives it a program, unless it has it; takes those back that it has no room for.
+    /// Gives it a program, unless it has it; takes those back that it has no room for. That is sent by [`Executor::flush`].
     fn give(&self, given: &mut Given, program: &SealedProgram, code_bytes_max: usize) -> Result<(), Gone> {
         if given.touch(program.number) {
             return Ok(());
         }
         if let Some(engine) = program.javascript.as_ref().filter(|_| !given.has_javascript) {
             let frame = ToExecutor::JavaScript.frame();
-            let sent = self.link.send_with(frame, vec![engine.clone()]);
-            sent.map_err(|_| self.lose(given))?;
+            let sent = self.link.queue(frame, vec![engine.clone()]);
+            sent.map_err(|_| self.lose())?;
             given.has_javascript = true;
         }
         let frame = ToExecutor::Load {
@@ -310,14 +332,21 @@ impl Executor {
         };
         let of_components = program.components.iter().map(|(_, code)| code.clone());
         let code = std::iter::once(program.module.clone()).chain(of_components);
-        let sent = self.link.send_with(frame.frame(), code.collect());
-        sent.map_err(|_| self.lose(given))?;
+        let sent = self.link.queue(frame.frame(), code.collect());
+        sent.map_err(|_| self.lose())?;
         given.add(program.number, program.code_bytes);
         while let Some(program) = given.forget_surplus(code_bytes_max) {
-            let sent = self.link.send(ToExecutor::Unload { program }.frame());
-            sent.map_err(|_| self.lose(given))?;
+            let frame = ToExecutor::Unload { program }.frame();
+            let sent = self.link.queue(frame, Vec::new());
+            sent.map_err(|_| self.lose())?;
         }
         Ok(())
+    }
+
+    /// Sends what was put into the link's queue. Not while others wait for what it has been given: it takes a call of the system,
+    /// which the executor interrupts if it is woken on the same processor.
+    fn flush(&self) -> Result<(), Gone> {
+        self.link.flush().map_err(|_| self.lose())
     }
 
     /// Says something to it.
@@ -328,14 +357,14 @@ impl Executor {
     }
 
     /// Gives it nothing any more, and ends it.
-    fn lose(&self, given: &mut Given) -> Gone {
-        given.is_gone = true;
+    fn lose(&self) -> Gone {
+        self.is_gone.store(true, Ordering::Relaxed);
         self.kill()
     }
 
     /// Ends it; no other run is given to it from now on.
     pub fn give_up(&self) {
-        self.lose(&mut self.given());
+        self.lose();
     }
 
     /// Ends it.
@@ -351,7 +380,8 @@ struct ToldThatItIsGone<'a>(&'a Executor);
 impl Drop for ToldThatItIsGone<'_> {
     fn drop(&mut self) {
         let mut given = self.0.given();
-        given.is_gone = true;
+        // Within the lock: who gives it a run sees this, or is told.
+        self.0.is_gone.store(true, Ordering::Relaxed);
         given.runs.clear();
         given.loading.clear();
     }
@@ -370,6 +400,8 @@ impl RemoteRun {
             return Some(frame);
         }
         let frame = self.inbox.recv().await?;
+        let addressee = FromExecutor::addressee(&frame);
+        self.has_ended = matches!(addressee, Ok(Addressee::Run { is_last: true, .. }));
         let bytes = frame.len().saturating_add(FRAME_BYTES);
         self.queued.fetch_sub(bytes, Ordering::Relaxed);
         self.executor.queued.fetch_sub(bytes, Ordering::Relaxed);
@@ -384,13 +416,16 @@ impl RemoteRun {
 
 impl Drop for RemoteRun {
     fn drop(&mut self) {
-        // Nothing is put into the inbox meanwhile.
+        if self.has_ended {
+            // Its executor has no such run any more, and all that it has said of it was read.
+            return;
+        }
         let mut given = self.executor.given();
         self.inbox.close();
-        let left = self.queued.swap(0, Ordering::Relaxed);
-        self.executor.queued.fetch_sub(left, Ordering::Relaxed);
+        self.executor.take_back(&self.queued);
         if let Some(to) = given.runs.get_mut(&self.run) {
             to.cancel(monotonic());
+            drop(given);
             self.executor.say(&ToExecutor::Cancel { run: self.run });
         }
     }

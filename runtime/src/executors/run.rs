@@ -12,13 +12,10 @@ use heddle_sandbox::{
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-/// An executor that is so much later than a run's deadline is ended: its own clock would have stopped the run.
-const OVERDUE: Duration = Duration::from_secs(30);
 /// Requests of one run's components at once: each call sends one after the other.
 const SENDING_MAX: usize = 16;
 
@@ -34,19 +31,8 @@ pub async fn execute(remote: RemoteRun, begun: Begun, io: &Handle) -> Result<Out
     let Begun {
         input, host, ending, ..
     } = begun;
-    let late = input.limits.deadline.saturating_add(OVERDUE);
-    // By the clock of the I/O threads, so that the caller's executor needs none.
-    let overdue = {
-        let _io = io.enter();
-        tokio::time::sleep(late)
-    };
-    let executor = remote.executor.clone();
     let mut conversation = Conversation::new(remote, host, &input, io);
-    let report = tokio::select! {
-        biased;
-        report = conversation.listen() => report,
-        () = overdue => Err(Fault::Malformed(Malformed("it does not end its run"))),
-    };
+    let report = conversation.listen().await;
     let stopped_by = conversation.stopped_by;
     match report {
         Ok(report) => {
@@ -65,7 +51,7 @@ pub async fn execute(remote: RemoteRun, begun: Begun, io: &Handle) -> Result<Out
         Err(fault) => {
             if let Fault::Malformed(what) = fault {
                 tracing::error!(%what, "An executor process broke the protocol");
-                executor.give_up();
+                conversation.remote.executor.give_up();
             }
             // It was JSON before.
             let event = RawValue::from_string(input.event.into()).unwrap_or_default();
@@ -94,8 +80,8 @@ struct Conversation<'a> {
     limits: &'a Limits,
     /// What the run may still tell before it waits; `None`: nobody looks on.
     room: Option<WatchRoom>,
-    calls: Arc<Calls>,
-    requests: Requests,
+    /// `None`: the program has no components.
+    components: Option<Box<Components>>,
     started: u32,
     /// An effect must not be started: the run is told to end when it waits next, which it does before it goes on from there.
     stop: Option<Stop>,
@@ -103,6 +89,12 @@ struct Conversation<'a> {
     stopped_by: Option<u32>,
     /// It was told to end: nothing but its report can follow, and what its components say until then.
     is_over: bool,
+}
+
+/// Of a run whose program has components.
+struct Components {
+    calls: Arc<Calls>,
+    requests: Requests,
 }
 
 /// Calls of components that the executor has at work, by their effects.
@@ -114,12 +106,31 @@ struct Calls {
 
 /// Requests of components.
 struct Requests {
-    /// `None`: the program has no components.
-    host: Option<Arc<dyn RequestHost>>,
+    host: Arc<dyn RequestHost>,
     executor: Arc<Executor>,
     run: u32,
     sending: JoinSet<()>,
     io: Handle,
+}
+
+impl Components {
+    fn new(remote: &RemoteRun, host: Arc<dyn RequestHost>, io: &Handle) -> Self {
+        let (executor, run) = (remote.executor.clone(), remote.run);
+        Components {
+            calls: Arc::new(Calls {
+                executor: executor.clone(),
+                run,
+                waiting: Mutex::default(),
+            }),
+            requests: Requests {
+                host,
+                executor,
+                run,
+                sending: JoinSet::new(),
+                io: io.clone(),
+            },
+        }
+    }
 }
 
 impl Calls {
@@ -145,20 +156,11 @@ impl Calls {
 
 impl<'a> Conversation<'a> {
     fn new(remote: RemoteRun, host: Box<RunHost>, input: &'a RunInput, io: &Handle) -> Self {
-        let (executor, run) = (remote.executor.clone(), remote.run);
+        let components = host
+            .requests()
+            .map(|requests| Box::new(Components::new(&remote, requests, io)));
         Conversation {
-            calls: Arc::new(Calls {
-                executor: executor.clone(),
-                run,
-                waiting: Mutex::default(),
-            }),
-            requests: Requests {
-                host: host.requests(),
-                executor,
-                run,
-                sending: JoinSet::new(),
-                io: io.clone(),
-            },
+            components,
             remote,
             host,
             limits: &input.limits,
@@ -179,12 +181,13 @@ impl<'a> Conversation<'a> {
                 FromExecutor::Effect { asked, .. } if !self.is_over => {
                     let id = self.started;
                     self.started = id.saturating_add(1);
+                    let components = self.components.as_ref().filter(|_| asked.is_call);
                     let asked = Asked {
                         node: asked.node,
                         kind: asked.kind.to_owned(),
                         key: asked.key.to_owned(),
                         request: asked.request.map(str::to_owned),
-                        call: asked.is_call.then(|| self.calls.call(id)),
+                        call: components.map(|components| components.calls.call(id)),
                     };
                     // The sandbox keeps to the same limit, and does not ask beyond it.
                     if id >= self.limits.effects_max {
@@ -206,7 +209,7 @@ impl<'a> Conversation<'a> {
                         None => self.wait().await?,
                     }
                 }
-                other => of_components(&self.calls, &mut self.requests, other)?,
+                other => of_components(self.components.as_deref_mut(), other)?,
             }
         }
     }
@@ -234,8 +237,7 @@ impl<'a> Conversation<'a> {
         let Conversation {
             remote,
             host,
-            calls,
-            requests,
+            components,
             ..
         } = self;
         let run = remote.run;
@@ -253,7 +255,7 @@ impl<'a> Conversation<'a> {
                             remote.put_back(frame);
                             return Ok(());
                         }
-                        other => of_components(calls, requests, other)?,
+                        other => of_components(components.as_deref_mut(), other)?,
                     }
                 }
             }
@@ -275,7 +277,9 @@ impl<'a> Conversation<'a> {
 }
 
 /// What components say; nothing else may be said.
-fn of_components(calls: &Calls, requests: &mut Requests, said: FromExecutor<'_>) -> Result<(), Fault> {
+fn of_components(components: Option<&mut Components>, said: FromExecutor<'_>) -> Result<(), Fault> {
+    let out_of_turn = Malformed("a run sent a message out of turn");
+    let Components { calls, requests } = components.ok_or(out_of_turn)?;
     match said {
         FromExecutor::Called { effect, result, .. } => {
             let waiting = calls.waiting().remove(&effect);
@@ -295,7 +299,7 @@ fn of_components(calls: &Calls, requests: &mut Requests, said: FromExecutor<'_>)
             }
             requests.send(call, number, request)
         }
-        _ => Err(Malformed("a run sent a message out of turn").into()),
+        _ => Err(out_of_turn.into()),
     }
 }
 
@@ -305,9 +309,7 @@ impl Requests {
         if self.sending.len() >= SENDING_MAX {
             return Err(Malformed("a run's components send too much at once").into());
         }
-        let host = self.host.as_ref();
-        let host = host.ok_or(Malformed("a component that does not exist sends requests"))?;
-        let sending = host.send(call, request);
+        let sending = self.host.send(call, request);
         let (executor, run) = (self.executor.clone(), self.run);
         let send = async move {
             let result = sending.await;

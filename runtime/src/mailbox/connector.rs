@@ -8,6 +8,7 @@ use super::server::Server;
 use super::session::{Answer, Numbering, Question, Selection};
 use crate::effects::connectors::{Connectors, Failure, LIMITS, pair};
 use crate::egress::{Meter, Metered, relay};
+use crate::secrets::CUT;
 use heddle_processes::{Limits, Worker, WorkerError};
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::Serialize;
@@ -238,9 +239,11 @@ fn read(mut frame: Vec<u8>) -> serde_json::Result<Said> {
 
 fn shortened(failure: Failure) -> EffectError {
     let mut error = failure.into_error(CODES);
-    error
-        .message
-        .truncate(error.message.floor_char_boundary(ERROR_BYTES_MAX));
+    if error.message.len() > ERROR_BYTES_MAX {
+        let end = error.message.floor_char_boundary(ERROR_BYTES_MAX);
+        error.message.truncate(end);
+        error.message.push(CUT);
+    }
     error
 }
 
@@ -322,8 +325,9 @@ mod tests {
         };
         assert_eq!(
             (error.code, error.message.len()),
-            (EffectCode::Internal, ERROR_BYTES_MAX)
+            (EffectCode::Internal, ERROR_BYTES_MAX + CUT.len_utf8())
         );
+        assert!(error.message.ends_with(CUT));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! limits on its text, its literals and their number, and nothing here recurses.
 
 use super::wire::{Trouble, Wire};
+use crate::secrets::CUT;
 
 /// Bytes of a response's text, literals left aside: a search may find some hundred thousand messages.
 pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -191,8 +192,11 @@ fn said(text: &[u8]) -> Option<Said> {
 
 /// What people may read of a server's words.
 pub(super) fn words(said: &str) -> String {
-    let shown = said.trim().chars().filter(|char| !char.is_control());
-    let text: String = shown.take(SAID_CHARS_MAX).collect();
+    let mut shown = said.trim().chars().filter(|char| !char.is_control());
+    let mut text: String = shown.by_ref().take(SAID_CHARS_MAX).collect();
+    if shown.next().is_some() {
+        text.push(CUT);
+    }
     match text.is_empty() {
         true => "it does not say why".to_owned(),
         false => text,
@@ -357,6 +361,19 @@ mod tests {
             };
             let bytes = fetched.body.map(|body| body.len());
             assert_eq!((fetched.uid, fetched.size, bytes), (Some(7), Some(4), Some(4)));
+        }
+    }
+
+    #[test]
+    fn of_many_words_the_beginning_is_told_and_marked_as_that() {
+        let long = "ä".repeat(SAID_CHARS_MAX);
+        for (said, told) in [
+            (format!(" {long}\r\n"), long.clone()),
+            (format!("{long}\u{1}"), long.clone()),
+            (format!("{long}yz"), format!("{long}{CUT}")),
+            (" \r\n".to_owned(), "it does not say why".to_owned()),
+        ] {
+            assert_eq!(words(&said), told);
         }
     }
 

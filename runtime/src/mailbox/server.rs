@@ -9,6 +9,7 @@ use super::wire::{Duplex, Trouble, Wire, timed};
 use crate::connections::{Connection, TOKEN};
 use crate::effects::reach;
 use crate::egress::{EgressPolicy, Meter, Metered, TlsError, tls_connector};
+use crate::secrets::CUT;
 use heddle_catalogue::consent_provider;
 use heddle_sandbox::{EffectCode, EffectError};
 use rustls::pki_types::ServerName;
@@ -210,5 +211,8 @@ pub(super) fn failed(name: &str, trouble: Trouble) -> EffectError {
         Trouble::Large(_) => EffectCode::OutputLimit,
         _ => EffectCode::MailFailed,
     };
-    EffectError::new(code, format!("{name} {trouble}."))
+    let told = trouble.to_string();
+    // What was cut has no end.
+    let end = if told.ends_with(CUT) { "" } else { "." };
+    EffectError::new(code, format!("{name} {told}{end}"))
 }

@@ -90,6 +90,22 @@ each_database! {
         assert_eq!(listed.body["data"], json!([]));
     }
 
+    async fn files_go_that_came_before_what_is_wrong(service: Service) {
+        let hook = Hook::deployed(&service, echoing("multipart")).await;
+        let whole = String::from_utf8(form("XX", b"content")).unwrap();
+        let (first, _) = whole.split_once("--XX--").unwrap();
+        let second = "--XX\r\nContent-Disposition: form-data; name=\"more\"; filename=\"b\"\r\n\r\nmore";
+        for wrong in [
+            format!("{first}{second}"),
+            format!("{first}--XX\r\nContent-Type: text/plain\r\n\r\nnameless\r\n--XX--\r\n"),
+        ] {
+            let request = service.post(&format!("/webhooks/{}", hook.webhook));
+            let request = request.header("content-type", "multipart/form-data; boundary=XX").body(wrong);
+            request.send().await.assert_refused(400, "VALIDATION");
+            service.has_no_files(&hook.user).await;
+        }
+    }
+
     async fn a_secret_is_asked_for_before_the_body(service: Service) {
         let hook = Hook::deployed(&service, graph(
             json!({"scheme": "bearer", "accept": ["binary"], "files": true}), &[returns("{{ $input.body.size }}")],

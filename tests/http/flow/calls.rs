@@ -200,6 +200,42 @@ each_database! {
         assert_eq!(crate::flow::journal::kept(&service).await, 0);
     }
 
+    async fn more_calls_than_results_have_places_come_to_their_ends(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &chain(&[
+            ("on", "OnCall", json!({})), ("end", "Return", json!({"value": "{{ [$input.n, 'x'.repeat(80000)] }}"})),
+        ])).await;
+        service.deploy(&ann, &callee).await;
+        let numbers = json!("{{ Array.from({length: 60}, (_, i) => i) }}");
+        let graph = json!({
+            "nodes": [
+                {"id": "start", "type": "OnManual"},
+                {"id": "each", "type": "ForEach", "data": {"parameters": {"items": numbers, "concurrency": 60}}},
+                {"id": "call", "type": "CallPattern", "data": {"parameters": {"patternId": callee, "inputs": {"n": "{{ $item }}"}}}},
+                {"id": "pick", "type": "Transform", "data": {"parameters": {"value": "{{ [$input[0], $input[1].length] }}"}}},
+                {"id": "end", "type": "Return"},
+            ],
+            "edges": [
+                {"source": "start", "target": "each"}, {"source": "each", "sourceHandle": "item", "target": "call"},
+                {"source": "call", "target": "pick"}, {"source": "pick", "target": "each", "targetHandle": "next"},
+                {"source": "each", "sourceHandle": "done", "target": "end"},
+            ],
+        });
+        let id = service.deployed(&ann, &graph).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        let expected: Vec<_> = (0..60).map(|n| json!([n, 80_000])).collect();
+        assert_eq!(service.ended(&ann, &id, &run).await["output"], json!(expected));
+        // By a test run, of which nothing is stored.
+        let body = json!({"graphData": graph, "nodeDefinitions": {}});
+        let transpiled = service.post("/api/execute/transpile").bearer(&ann.token).json(&body).send().await;
+        assert_eq!(transpiled.status, 200, "{transpiled}");
+        let body = json!({"code": transpiled.body["code"], "eventData": {}});
+        let ended = service.post("/api/execute/run").bearer(&ann.token).json(&body).send().await;
+        assert_eq!((&ended.body["status"], &ended.body["output"]), (&json!("completed"), &json!(expected)), "{ended}");
+        assert_eq!(crate::flow::journal::kept(&service).await, 0);
+    }
+
     async fn what_is_large_comes_to_a_run_that_has_parked(service: Service) {
         service.app.executions.start().await.unwrap();
         let ann = service.user("ann").await;

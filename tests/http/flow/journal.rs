@@ -101,6 +101,37 @@ async fn an_attempt_repeats_only_what_has_failed_on_postgres() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_further_attempt_calls_again_what_has_failed() {
+    let (url, asked) = server().await;
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+    })
+    .await;
+    service.app.executions.start().await.unwrap();
+    let ann = service.user("ann").await;
+    let flaky = json!({"url": format!("{url}/flaky"), "bodyOnly": true});
+    let callee = chain(&[
+        ("on", "OnCall", json!({})),
+        ("ask", "HttpRequest", flaky),
+        ("end", "Return", json!({})),
+    ]);
+    let callee = service.drawn(&ann, &callee).await;
+    service.deploy(&ann, &callee).await;
+    let mut graph = chain(&[
+        ("start", "OnManual", json!({})),
+        ("call", "CallPattern", json!({"patternId": callee})),
+        ("end", "Return", json!({"value": "{{ [$input, $run.attempt] }}"})),
+    ]);
+    graph["settings"] = json!({"retry": {"maxAttempts": 5, "backoffMs": 1, "factor": 1}});
+    let id = service.deployed(&ann, &graph).await;
+    let run = service.ran(&ann, &id, &json!({})).await;
+    let ended = service.run(&ann, &id, &run).await;
+    assert_eq!(ended["output"], json!(["yes", 3]), "{ended}");
+    assert_eq!(asked.lock().unwrap()["flaky"].len(), 3);
+    assert_eq!(kept(&service).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn patterns_without_effects_leave_no_entries_and_waiting_ones_few() {
     let service = Service::start(Database::Sqlite).await;
     service.app.executions.start().await.unwrap();

@@ -1,12 +1,17 @@
 //! PostgreSQL for tests: a database for each test on a server that the whole test process shares. Without
-//! HEDDLE_TEST_POSTGRES the server is a private cluster under the system's temporary directory, made by `initdb`
-//! and ended with the process.
+//! HEDDLE_TEST_POSTGRES the server is a private cluster in memory, or else under the system's temporary directory, made by
+//! `initdb` and ended with the process.
 
 use crate::port;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use uuid::Uuid;
+
+/// Where files are in memory, if the system has such a place.
+const MEMORY: &str = "/dev/shm";
+/// How much has to be free there. A cluster takes less than half a gigabyte.
+const MEMORY_BYTES_MIN: u64 = 2 << 30;
 
 /// A database of a test's own, dropped with it.
 pub struct TestDatabase {
@@ -76,9 +81,18 @@ fn server_url() -> String {
 
 static CLUSTER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+/// Where to make a cluster. A database is hundreds of files, which some disks take longer to make and to remove than most tests take.
+fn place() -> PathBuf {
+    let free = rustix::fs::statvfs(MEMORY).map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
+    match free >= MEMORY_BYTES_MIN {
+        true => MEMORY.into(),
+        false => std::env::temp_dir(),
+    }
+}
+
 /// Makes and starts a cluster that listens on a free port of loopback.
 fn start_cluster() -> String {
-    let dir = std::env::temp_dir().join(format!("heddle-postgres-{}", std::process::id()));
+    let dir = place().join(format!("heddle-postgres-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let port = port::free();
     let data = dir.join("data");
@@ -87,7 +101,8 @@ fn start_cluster() -> String {
         .args(["-A", "trust", "-U", "heddle", "--no-sync", "-D"])
         .arg(&data));
     let options = format!(
-        "-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories='' -c fsync=off -c max_connections=400"
+        "-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories='' -c fsync=off -c max_connections=400 \
+         -c max_wal_size=256MB"
     );
     let log = dir.join("log");
     run(as_postgres("pg_ctl")

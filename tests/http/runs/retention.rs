@@ -130,6 +130,55 @@ async fn what_runs_have_started_is_forgotten_with_them_on_postgres() {
     what_runs_have_started_is_forgotten_with_them(Database::Postgres).await;
 }
 
+/// Runs of a deployment that is gone, and modules that neither a deployment nor a run has that goes on.
+async fn what_belongs_to_nothing_goes(database: Database) {
+    let service = Service::start(database).await;
+    let ann = service.user("ann").await;
+    let count = async |query: &'static str| {
+        let mut reader = service.app.store.reader().await.unwrap();
+        let (count,): (i64,) = reader.db().one(sql(query)).await.unwrap();
+        count
+    };
+    let change = async |statement: &'static str| {
+        let changed = service
+            .app
+            .store
+            .write(move |db| Box::pin(async move { db.execute(sql(statement)).await }));
+        changed.await.unwrap()
+    };
+    let (runs, modules) = ("select count(*) from runs", "select count(*) from artifacts");
+    let pattern = service.drawn(&ann, &doubling()).await;
+    let id = service.deploy(&ann, &pattern).await;
+    service.ran(&ann, &id, &json!({})).await;
+    change("update runs set deployment_id = '01932c07-209e-7f64-b0a3-5c1f1b0e6f3a'").await;
+    service.redrawn(&ann, &pattern, &endless()).await;
+    service.deploy(&ann, &pattern).await;
+    service.started(&ann, &id, &json!({})).await;
+    service.redrawn(&ann, &pattern, &large(1)).await;
+    service.deploy(&ann, &pattern).await;
+    assert_eq!((count(runs).await, count(modules).await), (2, 3));
+    let years = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+    service.app.clock.advance(years);
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!((count(runs).await, count(modules).await), (1, 2), "one goes on");
+    change("update runs set owner = '', phase = 'waiting', wake_at = 9000000000000").await;
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!((count(runs).await, count(modules).await), (1, 2), "it waits");
+    change("update runs set status = 'failure', phase = 'ended', wake_at = null").await;
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!((count(runs).await, count(modules).await), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_belongs_to_nothing_goes_on_sqlite() {
+    what_belongs_to_nothing_goes(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_belongs_to_nothing_goes_on_postgres() {
+    what_belongs_to_nothing_goes(Database::Postgres).await;
+}
+
 /// A pattern that gives back a text of so many bytes.
 fn large(bytes: usize) -> serde_json::Value {
     chain(&[

@@ -181,6 +181,7 @@ each_database! {
         let wrong = upload(format!("{who}{}", file("papers", "a.exe", "x"))).await;
         assert_eq!(title(&wrong), (422, "Error: A visit"));
         assert!(wrong.text.contains("Choose a different kind of file: .txt, image/*."), "{wrong}");
+        service.has_no_files(&hook.user).await;
         let unchosen = file("photo", "", "");
         let both = format!("{who}{}{}{unchosen}{}", file("papers", "a.txt", "one"), file("papers", "b.txt", "two"), file("other", "c.txt", "three"));
         assert_eq!(title(&upload(both).await), (200, "Thank you"));

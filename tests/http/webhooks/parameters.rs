@@ -198,6 +198,18 @@ each_database! {
         }
     }
 
+    async fn a_body_that_no_run_could_begin_with_is_refused(service: Service) {
+        let parameters = json!({"scheme": "none", "accept": ["text"], "rawBody": true});
+        let hook = Hook::saved(&service, graph(parameters, &[])).await;
+        // A control character has six bytes in JSON, in the text and once more in `rawBody`.
+        for (bytes, status) in [(1_300_000, 202), (1_500_000, 413), (3_000_000, 413)] {
+            let sent = request(&hook, "POST", "").header("content-type", "text/plain").body("\u{1}".repeat(bytes)).send().await;
+            assert_eq!(sent.status, status, "{bytes}: {sent}");
+        }
+        let reason = hook.logs().await[0]["rejectionReason"].as_str().unwrap().to_owned();
+        assert!(reason.contains("larger than 16 MiB as JSON"), "{reason}");
+    }
+
     async fn pages_of_named_origins_may_send_from_a_browser(service: Service) {
         let hook = Hook::saved(&service, graph(json!({"scheme": "none", "cors": ["https://shop.example.com"]}), &[])).await;
         let preflight = |origin: &str| {

@@ -129,6 +129,10 @@ each_database! {
         assert_eq!(upload(9).await.status, 422);
         let files = hook.get("/api/files").await;
         assert_eq!(files.body["data"], json!([]), "nothing is left of what was refused: {files}");
+        let nameless = "--XX\r\nContent-Disposition: form-data; name=\"plan\"; filename=\"a.txt\"\r\n\r\nplan\r\n--XX\r\nContent-Type: text/plain\r\n\r\n3\r\n--XX--\r\n";
+        let request = service.post(path).header("content-type", "multipart/form-data; boundary=XX");
+        request.body(nameless).send().await.assert_refused(400, "VALIDATION");
+        service.has_no_files(&hook.user).await;
         let last = upload(3).await;
         assert_eq!((last.status, last.text.as_str()), (200, "<p><Ann> brings 3</p>"), "{last:?}");
         for reloaded in [sent(&client, &second.url, "guests=4").await, opened(client.get(&second.url)).await] {

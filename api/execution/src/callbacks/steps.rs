@@ -129,7 +129,8 @@ impl Callbacks {
         let (now_ms, key) = (self.clock.now().millis(), SecretString::from(key));
         // It may be parked at many places, in states that are large.
         let bytes = parked.iter().map(StoredEntry::bytes).sum();
-        let read = aside_if_large(None, bytes, move || {
+        let payer = self.payer(run, bytes).await.map(UserId::as_u128);
+        let read = aside_if_large(payer, bytes, move || {
             asks((run, key.expose_secret()), parked, &signalled, now_ms)
         });
         let step = read.await.ok_or(Code::Internal)?;

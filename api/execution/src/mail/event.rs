@@ -1,139 +1,116 @@
 //! A message as the pattern receives it: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers,
-//! attachments}`, decoded from its character sets and encodings.
+//! attachments}`. Knows nothing of how a message is read.
 
-use super::parts::{Part, Parts};
-use base64::Engine;
+use super::message::{Mailbox, Message, Read, fits};
+use super::parts::Refused;
+use crate::run::EVENT_BYTES_MAX;
+use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
-use mail_parser::{Addr, Address, MimeHeaders};
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Event<'m> {
-    from: Option<Mailbox<'m>>,
-    to: Vec<Mailbox<'m>>,
-    cc: Vec<Mailbox<'m>>,
-    reply_to: Vec<Mailbox<'m>>,
+struct Event<'m, A> {
+    from: Option<&'m Mailbox>,
+    to: &'m [Mailbox],
+    cc: &'m [Mailbox],
+    reply_to: &'m [Mailbox],
     subject: Option<&'m str>,
-    date: Option<String>,
+    date: Option<&'m str>,
     message_id: Option<&'m str>,
-    text: Option<Cow<'m, str>>,
-    html: Option<Cow<'m, str>>,
+    text: Option<&'m str>,
+    html: Option<&'m str>,
     /// By name in lower case; a repeated one has its values one after the other, each on a line.
     headers: BTreeMap<String, String>,
-    attachments: Vec<Attachment<'m>>,
-}
-
-#[derive(Serialize)]
-struct Mailbox<'m> {
-    name: Option<&'m str>,
-    address: &'m str,
+    attachments: Vec<A>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Attachment<'m> {
+struct Inside<'m> {
     filename: Option<&'m str>,
-    content_type: String,
-    /// Content-ID, by which HTML refers to the attachment.
+    content_type: &'m str,
     content_id: Option<&'m str>,
     /// Size of the decoded content, in bytes.
     size: usize,
     /// The decoded content, in base64.
-    content: String,
+    content: Base64<'m>,
 }
 
-/// The event of a message, with attachments in base64. `None`: it can't be written as JSON.
-pub(super) fn of_message(parts: &Parts<'_>) -> Option<Box<RawValue>> {
-    to_raw_value(&event(parts, parts.attachments().map(attachment).collect())).ok()
+/// Bytes that are base64 only where they are written, or counted.
+struct Base64<'m>(&'m [u8]);
+
+impl Serialize for Base64<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(self.0, &STANDARD))
+    }
 }
 
-/// The event of a message, to which its attachments are still to be added.
-pub(super) fn without_attachments(parts: &Parts<'_>) -> Option<Value> {
-    serde_json::to_value(event(parts, Vec::new())).ok()
+/// The event of a message, with its attachments inside, in base64.
+pub(super) fn whole(read: &Read) -> Result<Box<RawValue>, Refused> {
+    let attachments = read.message.attachments.0.iter().zip(&read.contents);
+    let attachments = attachments.map(|(attachment, content)| Inside {
+        filename: attachment.filename.as_deref(),
+        content_type: &attachment.content_type,
+        content_id: attachment.content_id.as_deref(),
+        size: content.len(),
+        content: Base64(content),
+    });
+    of(&read.message, attachments.collect())
 }
 
-fn event<'m>(parts: &'m Parts<'_>, attachments: Vec<Attachment<'m>>) -> Event<'m> {
-    let message = &parts.header;
+/// The event of a message with these in place of its attachments. No run can begin with one that is larger than events may be, and a
+/// message may be many times as large as an event, so that it is counted before it is there.
+pub(super) fn of<A: Serialize>(message: &Message, attachments: Vec<A>) -> Result<Box<RawValue>, Refused> {
+    let event = event(message, attachments);
+    if !fits(&event, EVENT_BYTES_MAX) {
+        return Err(Refused::Event);
+    }
+    to_raw_value(&event).map_err(|_| Refused::Event)
+}
+
+/// Whether there is room in an event for a message whose attachments are elsewhere.
+pub(super) fn check(message: &Message) -> Result<(), Refused> {
+    match fits(&event(message, Vec::<()>::new()), EVENT_BYTES_MAX) {
+        true => Ok(()),
+        false => Err(Refused::Event),
+    }
+}
+
+fn event<A>(message: &Message, attachments: Vec<A>) -> Event<'_, A> {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
-    for (name, value) in message.headers_raw() {
-        let value = value.trim();
+    for (name, value) in &message.headers.0 {
         headers
             .entry(name.to_ascii_lowercase())
             .and_modify(|held| {
                 held.push('\n');
                 held.push_str(value);
             })
-            .or_insert_with(|| value.to_owned());
+            .or_insert_with(|| value.clone());
     }
     Event {
-        from: mailboxes(message.from()).into_iter().next(),
-        to: mailboxes(message.to()),
-        cc: mailboxes(message.cc()),
-        reply_to: mailboxes(message.reply_to()),
-        subject: message.subject(),
-        date: message.date().map(mail_parser::DateTime::to_rfc3339),
-        message_id: message.message_id(),
-        text: parts.text(),
-        html: parts.html(),
+        from: message.from.as_ref(),
+        to: &message.to.0,
+        cc: &message.cc.0,
+        reply_to: &message.reply_to.0,
+        subject: message.subject.as_deref(),
+        date: message.date.as_deref(),
+        message_id: message.message_id.as_deref(),
+        text: message.text.as_deref(),
+        html: message.html.as_deref(),
         headers,
         attachments,
     }
 }
 
-fn mailboxes<'m>(addresses: Option<&'m Address<'_>>) -> Vec<Mailbox<'m>> {
-    let mailbox = |address: &'m Addr<'_>| {
-        Some(Mailbox {
-            name: address.name(),
-            address: address.address()?,
-        })
-    };
-    addresses
-        .into_iter()
-        .flat_map(Address::iter)
-        .filter_map(mailbox)
-        .collect()
-}
-
-fn attachment<'m>(part: &'m Part<'_>) -> Attachment<'m> {
-    let about = about(part);
-    Attachment {
-        filename: about.filename,
-        content_type: about.content_type,
-        content_id: about.content_id,
-        size: part.contents().len(),
-        content: STANDARD.encode(part.contents()),
-    }
-}
-
-/// What an attachment says of itself.
-pub(super) struct About<'m> {
-    pub filename: Option<&'m str>,
-    pub content_type: String,
-    pub content_id: Option<&'m str>,
-}
-
-pub(super) fn about<'m>(part: &'m Part<'_>) -> About<'m> {
-    let header = part.header.as_ref();
-    let content_type = header.and_then(|header| header.content_type());
-    let content_type = content_type.map(|kind| match kind.subtype() {
-        Some(subtype) => format!("{}/{subtype}", kind.ctype()),
-        None => kind.ctype().to_owned(),
-    });
-    About {
-        filename: header.and_then(|header| header.attachment_name()),
-        content_type: content_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
-        content_id: header.and_then(|header| header.content_id()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Mail;
+    use super::super::decoder;
+    use super::super::message::{self, RECIPIENTS_MAX};
+    use super::super::received::Mail;
+    use super::*;
     use serde_json::{Value, json};
 
     const MESSAGE: &str = "Delivered-To: <0123@mail.example.com>\r\n\
@@ -150,10 +127,19 @@ mod tests {
         --xx\r\nContent-Type: image/png\r\nContent-Disposition: attachment; filename=\"dot.png\"\r\n\
         Content-Transfer-Encoding: base64\r\n\r\niVBORw0K\r\n--xx--\r\n";
 
+    fn read(raw: &str) -> Read {
+        let read = message::read(decoder::answer(raw.as_bytes())).unwrap();
+        read.unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    fn mail(raw: &str) -> Mail {
+        let mail = Mail::of_answer(decoder::answer(raw.as_bytes()), raw.as_bytes()).unwrap();
+        mail.unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
     #[test]
     fn everything_is_decoded() {
-        let mail = Mail::parse(MESSAGE.as_bytes()).unwrap();
-        let event: Value = serde_json::from_str(mail.event.get()).unwrap();
+        let event: Value = serde_json::from_str(whole(&read(MESSAGE)).unwrap().get()).unwrap();
         assert_eq!(
             event["from"],
             json!({"name": "Jürgen", "address": "j@example.org"})
@@ -175,16 +161,20 @@ mod tests {
 
     #[test]
     fn recipients_are_found_once_each() {
-        let mail = Mail::parse(MESSAGE.as_bytes()).unwrap();
         assert_eq!(
-            mail.recipients(),
+            mail(MESSAGE).recipients(),
             ["0123@mail.example.com", "a@example.com", "b@example.com"]
         );
+        let many: String = (0..200)
+            .map(|number| format!("<{number}@example.com>, "))
+            .collect();
+        let many = mail(&format!("To: {many}\r\n\r\nHi"));
+        assert_eq!(many.recipients().len(), RECIPIENTS_MAX);
     }
 
     #[test]
     fn the_key_is_the_message_id_or_else_the_message() {
-        let key = |raw: &str| Mail::parse(raw.as_bytes()).unwrap().key;
+        let key = |raw: &str| mail(raw).key().to_owned();
         assert_eq!(key(MESSAGE), key(&MESSAGE.replace("Hallo", "Servus")));
         assert_ne!(key(MESSAGE), key(&MESSAGE.replace("<one@", "<two@")));
         let anonymous = MESSAGE.replace("Message-ID", "X-Id");
@@ -192,9 +182,41 @@ mod tests {
     }
 
     #[test]
+    fn what_would_be_too_large_an_event_is_refused() {
+        let bytes = |raw: String| crate::mail::answered(decoder::answer(raw.as_bytes())).unwrap();
+        let of_body = |body: String| bytes(format!("From: a@example.org\r\n\r\n{body}"));
+        for (character, most, too_many) in [
+            ("\u{1}", 1_390_000, 1_400_000),
+            ("\n", 2_390_000, 2_400_000),
+            ("<", 3_350_000, 3_360_000),
+        ] {
+            assert!(
+                of_body(character.repeat(most)).unwrap() <= EVENT_BYTES_MAX,
+                "{character:?}"
+            );
+            assert_eq!(
+                of_body(character.repeat(too_many)),
+                Err(Refused::Event),
+                "{character:?}"
+            );
+        }
+        // The process that reads it does not even make so much of it.
+        assert_eq!(of_body("\n".repeat(9_000_000)), Err(Refused::Texts));
+    }
+
+    #[test]
+    fn what_attachments_are_as_files_takes_no_room_in_an_event() {
+        let header = "Subject: x\r\nContent-Type: image/png\r\nContent-Disposition: attachment\r\n\r\n";
+        let read = read(&format!("{header}{}", "x".repeat(13 << 20)));
+        assert_eq!(whole(&read).err(), Some(Refused::Event));
+        assert_eq!(check(&read.message), Ok(()));
+    }
+
+    #[test]
     fn what_has_no_header_is_no_message() {
         for raw in [&b""[..], b"\r\n\r\n", b"\0\0\0"] {
-            assert!(Mail::parse(raw).is_err(), "{raw:?}");
+            let read = message::read(decoder::answer(raw)).unwrap();
+            assert!(matches!(read, Err(Refused::NoMessage)), "{raw:?}");
         }
     }
 }

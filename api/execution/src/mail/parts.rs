@@ -2,43 +2,67 @@
 //! as deeply as a sender nests messages, only gets single header sections of limited size. A message attached to a
 //! message is treated as a file. Knows nothing about the event's format.
 
+use crate::run::EVENT_BYTES_MAX;
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::html::{html_to_text, text_to_html};
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::{ContentType, Message, MessageParser, MimeHeaders};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Multiparts within each other.
 const NESTING_MAX: usize = 50;
 /// Parts of a message.
-const PARTS_MAX: usize = 1_000;
+pub(super) const PARTS_MAX: usize = 1_000;
 /// Bytes of one header section.
-const SECTION_BYTES_MAX: usize = 512 << 10;
+pub(super) const SECTION_BYTES_MAX: usize = 512 << 10;
 /// Bytes of all header sections together.
 const HEADER_BYTES_MAX: usize = 2 << 20;
 /// Header fields of all parts together.
-const FIELDS_MAX: usize = 10_000;
+pub(super) const FIELDS_MAX: usize = 10_000;
 /// Bytes of one field.
-const FIELD_BYTES_MAX: usize = 128 << 10;
+pub(super) const FIELD_BYTES_MAX: usize = 128 << 10;
 /// Bytes of a field that says what a part is, such as `Content-Type`.
 const CONTENT_FIELD_BYTES_MAX: usize = 16 << 10;
 
 /// Why a message is permanently rejected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Refused {
     /// It has no header.
     #[error("this is not an RFC 5322 message")]
     NoMessage,
-    /// It exceeds a limit on size or nesting.
-    #[error("{0}")]
-    Limit(String),
-}
-
-impl Refused {
-    fn limit(what: impl Into<String>) -> Self {
-        Refused::Limit(what.into())
-    }
+    /// It has too many parts.
+    #[error("it has more than {max} parts", max = PARTS_MAX)]
+    Parts,
+    /// Multiparts are within too many others.
+    #[error("its parts are nested more than {max} levels deep", max = NESTING_MAX)]
+    Nesting,
+    /// Its headers are too large.
+    #[error(
+        "a header is larger than {kib} KiB, or all together are larger than {mib} MiB",
+        kib = SECTION_BYTES_MAX >> 10,
+        mib = HEADER_BYTES_MAX >> 20
+    )]
+    Header,
+    /// Its headers have too many fields.
+    #[error("it has more than {max} header fields", max = FIELDS_MAX)]
+    Fields,
+    /// A field is too large.
+    #[error("a header field is larger than {kib} KiB", kib = FIELD_BYTES_MAX >> 10)]
+    Field,
+    /// A field is too large that says what a part is.
+    #[error("a header field is larger than {kib} KiB", kib = CONTENT_FIELD_BYTES_MAX >> 10)]
+    ContentField,
+    /// What it says is larger than a run's event.
+    #[error("its headers and texts are too large for the event of a run")]
+    Texts,
+    /// It is larger than a run's event, with its attachments if these are inside.
+    #[error("as an event it would be larger than {mib} MiB", mib = EVENT_BYTES_MAX >> 20)]
+    Event,
+    /// What it carries is too large.
+    #[error("its attachments are too large once they are decoded")]
+    Contents,
 }
 
 /// A message in its parts.
@@ -115,6 +139,18 @@ impl<'m> Parts<'m> {
             Content::Html(html) => Some(Cow::Borrowed(html)),
             Content::Text(text) => Some(text_to_html(text).into()),
             Content::Bytes(_) => None,
+        }
+    }
+
+    /// Bytes that a text has as HTML.
+    pub fn html_bytes(&self) -> usize {
+        let first = self.html_body.first();
+        match first
+            .and_then(|index| self.parts.get(*index))
+            .map(|part| &part.content)
+        {
+            Some(Content::Text(text)) => text.bytes().map(as_html).sum(),
+            _ => 0,
         }
     }
 
@@ -283,7 +319,7 @@ impl<'m> Walk<'m> {
     fn begin_part(&mut self, at: usize) -> Result<usize, Refused> {
         self.begun += 1;
         if self.begun > PARTS_MAX {
-            return Err(Refused::limit(format!("it has more than {PARTS_MAX} parts")));
+            return Err(Refused::Parts);
         }
         let (end, body_at) = self.section(at)?;
         let header = MessageParser::default().parse_headers(&self.raw[at..end]);
@@ -321,8 +357,7 @@ impl<'m> Walk<'m> {
                     htmls_before: self.found.html_body.len(),
                 };
                 if self.frames.len() > NESTING_MAX {
-                    let what = format!("its parts are nested more than {NESTING_MAX} levels deep");
-                    return Err(Refused::limit(what));
+                    return Err(Refused::Nesting);
                 }
                 self.frames.push(frame);
             }
@@ -351,12 +386,7 @@ impl<'m> Walk<'m> {
             self.header_bytes += line.next - at;
             at = line.next;
             if at - start > SECTION_BYTES_MAX || self.header_bytes > HEADER_BYTES_MAX {
-                let kib = SECTION_BYTES_MAX >> 10;
-                let what = format!(
-                    "a header is larger than {kib} KiB, or all together are larger than {} MiB",
-                    HEADER_BYTES_MAX >> 20
-                );
-                return Err(Refused::limit(what));
+                return Err(Refused::Header);
             }
         }
         self.field(&self.raw[field_at..at])?;
@@ -366,9 +396,7 @@ impl<'m> Walk<'m> {
     fn field(&mut self, field: &[u8]) -> Result<(), Refused> {
         self.fields += 1;
         if self.fields > FIELDS_MAX {
-            return Err(Refused::limit(format!(
-                "it has more than {FIELDS_MAX} header fields"
-            )));
+            return Err(Refused::Fields);
         }
         // Any spelling of a name: white space within it is nothing to the parser.
         let mut name = field.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -376,15 +404,14 @@ impl<'m> Walk<'m> {
             name.next()
                 .is_some_and(|byte| byte.to_ascii_lowercase() == *expected)
         });
-        let bytes_max = match is_content {
-            true => CONTENT_FIELD_BYTES_MAX,
-            false => FIELD_BYTES_MAX,
+        let (bytes_max, refused) = match is_content {
+            true => (CONTENT_FIELD_BYTES_MAX, Refused::ContentField),
+            false => (FIELD_BYTES_MAX, Refused::Field),
         };
-        if field.len() > bytes_max {
-            let what = format!("a header field is larger than {} KiB", bytes_max >> 10);
-            return Err(Refused::limit(what));
+        match field.len() > bytes_max {
+            true => Err(refused),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// The part being read ends before the line that begins here.
@@ -496,6 +523,15 @@ impl<'m> Walk<'m> {
             }
         }
         (parent.needs_text, parent.needs_html)
+    }
+}
+
+/// Bytes that `text_to_html` makes of one.
+const fn as_html(byte: u8) -> usize {
+    match byte {
+        b'\n' => "<br/>".len(),
+        b'<' => "&lt;".len(),
+        _ => 1,
     }
 }
 

@@ -5,11 +5,12 @@ use super::record::Record;
 use crate::acceptor::Accepted;
 use crate::deployment::ActiveDeployment;
 use crate::executions::Executions;
-use crate::mail::{BYTES_MAX, Mail};
+use crate::mail::BYTES_MAX;
 use crate::outside::{Failure, shown};
 use crate::polls::claim::Claim;
 use crate::run::{IdempotencyKey, NewRun};
 use chrono::DateTime;
+use heddle_model::clock::{monotonic, since};
 use heddle_model::error::Code;
 use heddle_model::ids::EndpointId;
 use heddle_model::mailbox::{Afterwards, Mailbox, Reached};
@@ -19,9 +20,15 @@ use heddle_runtime::{self as runtime, AboutMessage, EffectCode, ListedMessage, N
 use metrics::counter;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Messages of one look; what is left has its turn after others have.
 const MESSAGES_MAX: usize = 200;
+/// Time after which a look leaves what else is new to the next one. Whoever looks has a place that others wait for, and a server may
+/// take nearly as long for each answer as it may.
+const TIME_MAX: Duration = Duration::from_secs(60);
+/// Time after which a look fails: what a message may take besides, by its size, its text and what becomes of it.
+const TIME_IN_ALL_MAX: Duration = Duration::from_secs(5 * 60);
 /// Messages after which it is stored how far the mailbox was read.
 const CHUNK: usize = 25;
 /// Messages in a mailbox by POP3 up to which each is told from all others by its id alone: fewer than are remembered.
@@ -73,17 +80,22 @@ impl Watch {
     ) -> Result<LookOutcome, Failure> {
         let (began, (sent_before, _)) = (self.executions.clock().now(), mailbox.traffic());
         record.problem = None;
-        let looked = match mailbox.numbering() {
-            Numbering::Growing { validity, next } => {
-                let reached = Reached {
-                    validity,
-                    last: 0,
-                    looked_at: began.millis(),
-                };
-                self.by_numbers(mailbox, record, (reached, next)).await
+        let looking = async {
+            match mailbox.numbering() {
+                Numbering::Growing { validity, next } => {
+                    let reached = Reached {
+                        validity,
+                        last: 0,
+                        looked_at: began.millis(),
+                    };
+                    self.by_numbers(mailbox, record, (reached, next)).await
+                }
+                Numbering::Ids => self.by_ids(mailbox, record).await,
             }
-            Numbering::Ids => self.by_ids(mailbox, record).await,
         };
+        // Boxed, since it holds all that any question takes.
+        let looked = tokio::time::timeout(TIME_IN_ALL_MAX, Box::pin(looking)).await;
+        let looked = looked.unwrap_or_else(|_| Err(late()));
         let (sent, _) = mailbox.traffic();
         let meter = &self.executions.test_runs().meter;
         meter
@@ -158,12 +170,17 @@ impl Watch {
             Some(_) => found,
             None => found.get(..MESSAGES_MAX).unwrap_or(found),
         };
+        let began = monotonic();
         for chunk in now.chunks(CHUNK) {
             for about in mailbox.about(chunk).await? {
                 if self.claim.is_lost() {
                     return Ok(LookOutcome::Lost);
                 }
                 self.go_on(mailbox, record, &about, progress).await?;
+                // Numbers of a new order mean something only once all of them were looked at.
+                if progress.since.is_none() && since(began) > TIME_MAX {
+                    return Ok(LookOutcome::More);
+                }
             }
             progress.reached.last = chunk.last().copied().unwrap_or_default();
             if progress.since.is_none() {
@@ -223,9 +240,14 @@ impl Watch {
             false => LookOutcome::All,
         };
         let mut went = Ok(());
+        let began = monotonic();
         for one in new.into_iter().take(MESSAGES_MAX) {
             if self.claim.is_lost() {
                 looked = LookOutcome::Lost;
+                break;
+            }
+            if since(began) > TIME_MAX {
+                looked = LookOutcome::More;
                 break;
             }
             went = self.by_id(mailbox, record, one).await;
@@ -279,7 +301,8 @@ impl Watch {
         let Some(raw) = mailbox.fetch(about.number, BYTES_MAX).await? else {
             return Ok(None);
         };
-        let mail = match Mail::read(raw).await {
+        let read = self.executions.mail().read_fetched(self.active.owner, raw);
+        let mail = match read.await {
             Ok(mail) => mail,
             Err(error) => return record.passed_over(error),
         };
@@ -317,10 +340,13 @@ impl Watch {
             Ok(Accepted::Duplicate(_)) => {}
             Err(error) => return record.passed_over(error),
         }
+        let key = mail.key().to_owned();
+        // The server may take its time, for which others would wait.
+        drop(mail);
         if let Err(error) = mailbox.settle(about.number, &self.afterwards()).await {
             record.problem = Some((error.code.as_str().to_owned(), shown(&error.message)));
         }
-        Ok(Some(mail.key().to_owned()))
+        Ok(Some(key))
     }
 
     fn afterwards(&self) -> runtime::Afterwards {
@@ -335,6 +361,16 @@ impl Watch {
     /// Whether it is this mailbox of which something is known.
     fn known_of(&self, record: &Record) -> bool {
         record.row.source == self.source
+    }
+}
+
+fn late() -> Failure {
+    let minutes = TIME_IN_ALL_MAX.as_secs() / 60;
+    Failure {
+        code: EffectCode::Timeout.as_str().to_owned(),
+        message: format!("The mailbox could not be looked into within {minutes} minutes."),
+        is_ours: false,
+        rest: None,
     }
 }
 

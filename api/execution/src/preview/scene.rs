@@ -2,7 +2,7 @@
 //! gives the output that is known of it; then come the expressions, each in a node of its own.
 
 use crate::compile::Sources;
-use heddle_catalogue::{FOR_EACH, IF, NO_OP, Start, TRANSFORM};
+use heddle_catalogue::{FOR_EACH, IF, NO_OP, Role, Start, TRANSFORM};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::EnvironmentId;
 use heddle_model::objects;
@@ -138,8 +138,8 @@ impl Scene {
         for node in drawn.nodes.iter().filter(is_before) {
             let output = request.outputs.remove(&node.id);
             if trigger.is_none()
-                && node.node_type.starts_with("On")
                 && (output.is_some() || request.event.is_some())
+                && is_trigger(&node.node_type)
             {
                 trigger = Some((node.id.clone(), label(node), output));
                 continue;
@@ -267,6 +267,12 @@ impl Graph {
 
 fn json_text(value: &Value) -> Result<Box<RawValue>, ServiceError> {
     to_raw_value(value).map_err(ServiceError::internal)
+}
+
+/// Whether runs start there: definitions may be called like triggers.
+fn is_trigger(node_type: &str) -> bool {
+    let known = heddle_catalogue::node_type(node_type);
+    known.is_some_and(|it| matches!(it.role, Role::Trigger(_)))
 }
 
 /// Nodes from which edges lead to this one.

@@ -203,10 +203,79 @@ fn mistakes_are_told() {
     );
 }
 
+/// Days of the month with the least number that they ask for.
+const DAYS: [(&str, u32); 14] = [
+    ("1", 1),
+    ("28", 28),
+    ("29", 29),
+    ("30", 30),
+    ("31", 31),
+    ("28,31", 28),
+    ("30-31", 30),
+    ("30/1", 30),
+    ("29W", 29),
+    ("30W", 30),
+    ("31W", 31),
+    ("30,31W", 30),
+    ("L", 1),
+    ("LW", 1),
+];
+/// Months with the number of their last day, in leap years.
+const MONTHS: [(&str, u32); 8] = [
+    ("2", 29),
+    ("FEB", 29),
+    ("4", 30),
+    ("2,4", 30),
+    ("4,6,9,11", 30),
+    ("2-3", 31),
+    ("*", 31),
+    ("12", 31),
+];
+
 #[test]
-fn what_never_comes_has_no_next_time() {
-    let schedule = Schedule::parse("0 0 30 2 *", "UTC").unwrap();
-    assert_eq!(schedule.next_after(at("2026-11-21T09:00:00Z")), None);
+fn what_never_comes_has_no_next_time_and_all_else_has_one() {
+    // Eight years without a leap day are the longest.
+    let within = Duration::from_secs((8 * 366 + 1) * 24 * 60 * 60);
+    for (day, least) in DAYS {
+        for (month, last) in MONTHS {
+            for zone in ["UTC", "Europe/Berlin"] {
+                for after in ["2026-11-21T09:00:00Z", "2096-03-01T00:00:00Z"] {
+                    for hours in ["0 0", "7 *"] {
+                        let cron = format!("{hours} {day} {month} *");
+                        let schedule = Schedule::parse(&cron, zone).unwrap();
+                        let next = schedule.next_after(at(after));
+                        assert_eq!(next.is_none(), least > last, "{cron} {zone}: {next:?}");
+                        assert!(
+                            next.is_none_or(|next| next < at(after).plus(within)),
+                            "{cron} {zone}: {next:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_comes_once_in_decades_is_found() {
+    // February has five Mondays when the leap day is one: the next but one is 40 years later, since 2100 has none.
+    assert_eq!(
+        next("0 0 * 2 1#5", "UTC", "2026-11-21T09:00:00Z", 3),
+        [
+            "2044-02-29T00:00:00Z",
+            "2072-02-29T00:00:00Z",
+            "2112-02-29T00:00:00Z"
+        ]
+    );
+    assert_eq!(
+        next("0 0 29 2 *", "UTC", "2095-01-01T00:00:00Z", 2),
+        ["2096-02-29T00:00:00Z", "2104-02-29T00:00:00Z"]
+    );
+    // The 29th of February 2048 is a Saturday, and its workday is the 28th.
+    assert_eq!(
+        next("0 0 29W 2 *", "UTC", "2045-01-01T00:00:00Z", 1),
+        ["2048-02-28T00:00:00Z"]
+    );
 }
 
 /// What runs at `now`, when 09:00 was the next time of a schedule of every ten minutes.

@@ -1,15 +1,15 @@
 //! A small SMTP receiver (RFC 5321) for mail that starts runs: it accepts messages for existing addresses, within
 //! limits of size, number and time, and acknowledges a message only when its runs are stored. It relays nothing, and
-//! relies on a mail server in front of it for TLS and for checking senders. Of its connections no address gets more than it
-//! leaves free, so that some are left for others.
+//! relies on a mail server in front of it for TLS and for checking senders. Of its connections, and of the memory for messages that are
+//! arriving, no address gets more than it leaves free, so that some is left for others.
 
 pub mod session;
 
-use super::{Delivery, Destination, Mail, deliver, destination};
+use super::{Delivery, Destination, deliver, destination};
 use crate::Service;
 use futures_util::future::BoxFuture;
 use heddle_model::error::{Code, ServiceError, chain};
-use session::{Addressee, Post, Session, in_time};
+use session::{Addressee, Post, ROOM_BYTES, Room, Session, in_time};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,25 +21,36 @@ use tokio::sync::Semaphore;
 
 /// Connections at one time; more wait to be accepted.
 const CONNECTIONS_MAX: usize = 100;
+/// Bytes of messages that are arriving, or being delivered.
+const ARRIVING_BYTES_MAX: usize = 128 << 20;
 /// How long a session may last.
 const SESSION_MAX: Duration = Duration::from_secs(600);
 
 /// The first 64 bits of an address of IPv6: those of one customer.
 const NETWORK_V6: u128 = u128::MAX << 64;
 
-/// Connections by address.
-#[derive(Default)]
-struct Places(Mutex<HashMap<IpAddr, usize>>);
+/// Places for connections, or for parts of messages, by address.
+struct Places {
+    all: usize,
+    held: Mutex<HashMap<IpAddr, usize>>,
+}
 
-/// That of a connection, given back when dropped.
+/// One of them, given back when dropped.
 struct Place {
     places: Arc<Places>,
     address: IpAddr,
 }
 
 impl Places {
+    fn new(all: usize) -> Arc<Self> {
+        Arc::new(Places {
+            all,
+            held: Mutex::default(),
+        })
+    }
+
     fn held(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `None`: the address has as many as are free.
@@ -49,7 +60,7 @@ impl Places {
             address => address,
         };
         let mut held = self.held();
-        let free = CONNECTIONS_MAX.saturating_sub(held.values().sum());
+        let free = self.all.saturating_sub(held.values().sum());
         let own = held.get(&address).copied().unwrap_or_default();
         if own >= free {
             return None;
@@ -75,7 +86,8 @@ impl Drop for Place {
 /// Takes connections until the task is aborted.
 pub async fn serve(service: Service, listener: TcpListener) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let places = Arc::<Places>::default();
+    let places = Places::new(CONNECTIONS_MAX);
+    let arriving = Places::new(ARRIVING_BYTES_MAX / ROOM_BYTES);
     // Never closed, so there is always a permit to wait for.
     while let Ok(permit) = room.clone().acquire_owned().await {
         match listener.accept().await {
@@ -88,10 +100,14 @@ pub async fn serve(service: Service, listener: TcpListener) {
                     });
                     continue;
                 };
-                let service = service.clone();
+                let client = Client {
+                    service: service.clone(),
+                    arriving: arriving.clone(),
+                    address: peer.ip(),
+                };
                 tokio::spawn(async move {
                     let _held = (permit, place);
-                    let session = Session::new(service, stream).run();
+                    let session = Session::new(client, stream).run();
                     if let Ok(Err(error)) = tokio::time::timeout(SESSION_MAX, session).await {
                         tracing::debug!(%error, "an SMTP session was interrupted");
                     }
@@ -106,15 +122,21 @@ pub async fn serve(service: Service, listener: TcpListener) {
     }
 }
 
-/// Messages become runs.
-impl Post for Service {
+/// Whoever sends messages, which become runs.
+struct Client {
+    service: Service,
+    arriving: Arc<Places>,
+    address: IpAddr,
+}
+
+impl Post for Client {
     fn domain(&self) -> &str {
-        &self.mail_domain
+        &self.service.mail_domain
     }
 
     fn addressee<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Addressee, ServiceError>> {
         Box::pin(async move {
-            Ok(match destination(self, address).await? {
+            Ok(match destination(&self.service, address).await? {
                 Destination::Node(..) => Addressee::Node,
                 Destination::Inactive => Addressee::Inactive,
                 Destination::Unknown => Addressee::Unknown,
@@ -122,15 +144,20 @@ impl Post for Service {
         })
     }
 
+    fn room(&self) -> Option<Room> {
+        let place = self.arriving.take(self.address)?;
+        Some(Box::new(place))
+    }
+
     fn deliver<'a>(&'a self, recipients: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>> {
-        Box::pin(delivered(self, recipients, message))
+        Box::pin(delivered(&self.service, recipients, message))
     }
 }
 
 /// Starts the runs of all recipients. SMTP has only one reply for all of them, so if any recipient asks for a retry,
 /// the whole message is retried; recipients whose run was already started recognise it as a duplicate.
 async fn delivered(service: &Service, recipients: &[String], message: Vec<u8>) -> Cow<'static, str> {
-    let mail = match Mail::read(message).await {
+    let mail = match service.executions.mail().read(message).await {
         Ok(mail) => mail,
         // A permanent error: the sender must not retry.
         Err(error) if error.code() == Code::Validation => {
@@ -147,6 +174,10 @@ async fn delivered(service: &Service, recipients: &[String], message: Vec<u8>) -
             // An attachment that may not be stored, now or later.
             Err(error) if error.code() == Code::PayloadTooLarge => {
                 return format!("552 5.3.4 {}", error.message()).into();
+            }
+            // No run can begin with it, now or later.
+            Err(error) if error.code() == Code::Validation => {
+                return format!("554 5.6.0 {}", error.message()).into();
             }
             Err(error) => {
                 tracing::warn!("Can't accept a message now: {}", chain(&error));

@@ -122,6 +122,18 @@ pub fn of_request(received: &Received<'_>, added: Added<'_>) -> Result<Box<RawVa
     written(received, added)
 }
 
+/// Bytes of a text as JSON, in quotes: a control character has six, and so a body may be much larger in an event than it was sent.
+pub fn bytes_as_json(text: &str) -> usize {
+    let escaped = |byte: u8| -> usize {
+        match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+            ..b' ' => 6,
+            _ => 1,
+        }
+    };
+    2 + text.bytes().map(escaped).sum::<usize>()
+}
+
 /// The event of a request whose body was read.
 pub fn with_body(
     headers: &HeaderMap,
@@ -248,6 +260,15 @@ mod tests {
             "query": {"a": ["1", "3"], "b": "2", "c": "", "d": "é &"},
         });
         assert_eq!(serde_json::from_str::<Value>(event.get()).unwrap(), expected);
+    }
+
+    #[test]
+    fn texts_are_counted_as_they_are_written() {
+        let text: String = ('\0'..'\u{180}').collect();
+        assert_eq!(
+            super::bytes_as_json(&text),
+            serde_json::to_string(&text).unwrap().len()
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Writes the webhook log in the background: each write takes all lines that have accumulated during the previous one.
 //! Readers of the log first wait until the lines of all answered requests are written, so that none is missing.
 
+use super::rooms::{Room, Rooms};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::ids::EndpointId;
@@ -20,6 +21,10 @@ const GROUP_MAX: usize = 512;
 const PIECE_MAX: usize = 128;
 /// How long an entry waits for others, so that few events a second don't each cost a commit more.
 const LINGER: Duration = Duration::from_millis(50);
+/// Bytes of events for the tap that are kept until they are written. They are only looked at: what has no room is not kept.
+const TAP_BYTES_MAX: usize = 64 << 20;
+/// Those that have no more bytes take no room: there are only so many.
+const SMALL_TAP_BYTES_MAX: usize = 4 << 10;
 /// Writes that are tried before entries are given up, with a pause between them.
 const ATTEMPTS_MAX: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
@@ -28,7 +33,14 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Entry {
     /// Its line of the log.
     pub log: LogRow,
-    pub tap: Option<(EndpointId, Arc<str>)>,
+    pub tap: Option<Tap>,
+}
+
+/// An event for the tap of an endpoint.
+pub struct Tap {
+    pub endpoint: EndpointId,
+    pub event: Arc<str>,
+    pub room: Room<EndpointId>,
 }
 
 enum Message {
@@ -38,19 +50,30 @@ enum Message {
 
 /// Takes entries. Dropping the last one ends the writing, after what waits is written.
 #[derive(Clone)]
-pub struct Journal(mpsc::Sender<Message>);
+pub struct Journal {
+    messages: mpsc::Sender<Message>,
+    rooms: Rooms<EndpointId>,
+}
 
 impl Journal {
     /// Starts writing.
     pub fn start(store: Store) -> Self {
         let (sender, messages) = mpsc::channel(QUEUE_MAX);
         tokio::spawn(work(store, messages));
-        Journal(sender)
+        Journal {
+            messages: sender,
+            rooms: Rooms::new(TAP_BYTES_MAX, SMALL_TAP_BYTES_MAX),
+        }
+    }
+
+    /// Room to keep an event of so many bytes until it is written. `None`: it is not to be kept, since too much of others is.
+    pub fn tap_room(&self, endpoint: EndpointId, bytes: usize) -> Option<Room<EndpointId>> {
+        self.rooms.take(endpoint, bytes)
     }
 
     /// Writes an entry down, soon.
     pub async fn add(&self, entry: Entry) {
-        if self.0.send(Message::Entry(Box::new(entry))).await.is_err() {
+        if self.messages.send(Message::Entry(Box::new(entry))).await.is_err() {
             tracing::error!("a line of the webhook log was lost: its writer has ended");
         }
     }
@@ -58,7 +81,7 @@ impl Journal {
     /// Waits until all that was added before is on disk.
     pub async fn flush(&self) {
         let (sender, done) = oneshot::channel();
-        if self.0.send(Message::Flush(sender)).await.is_ok() {
+        if self.messages.send(Message::Flush(sender)).await.is_ok() {
             // An error means that the writer has ended, and there is nothing to wait for.
             let _ = done.await;
         }
@@ -70,13 +93,14 @@ async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
     while messages.recv_many(&mut group, GROUP_MAX).await > 0 {
         gather(&mut messages, &mut group).await;
         let mut logs = Vec::new();
-        let mut taps = Taps::default();
+        let (mut taps, mut rooms) = (Taps::default(), Vec::new());
         let mut waiting = Vec::new();
         for message in group.drain(..) {
             match message {
                 Message::Entry(entry) => {
-                    if let Some((endpoint, event)) = entry.tap {
-                        taps.add(endpoint, entry.log.created_at, event);
+                    if let Some(tap) = entry.tap {
+                        taps.add(tap.endpoint, entry.log.created_at, tap.event);
+                        rooms.push(tap.room);
                     }
                     logs.push(entry.log);
                 }
@@ -86,6 +110,7 @@ async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
         if !logs.is_empty() {
             write(&store, &logs, &taps.newest()).await;
         }
+        drop(rooms);
         for done in waiting {
             // Whoever waited may have gone.
             let _ = done.send(());

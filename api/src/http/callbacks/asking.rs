@@ -16,7 +16,7 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
 use heddle_execution::blocking::computing;
-use heddle_execution::{CallbackKind, OwnedRight, RunAsking};
+use heddle_execution::{ArrivedFiles, CallbackKind, RunAsking};
 use heddle_model::file::Holder;
 use heddle_model::form::{FieldError, Form};
 use heddle_model::ids::RunId;
@@ -102,25 +102,25 @@ pub(super) async fn submit(
     };
     let RunAsking { tenant, owner, .. } = app.executions.run_asking(run).await?;
     let (parts, body) = request.into_parts();
-    let sent = received(app, tenant, &form, (&parts, body)).await?;
+    // On every way out before the run has them, the files go.
+    let (sent, mut files) = received(app, tenant, &form, (&parts, body)).await?;
     let bytes = sent.bytes().saturating_add(page::bytes(&form));
     let work = move || look_at(&form, &parts, sent, by_page);
-    let Checked { files, outcome } = computed(app, Some(owner), bytes, work).await??;
-    let stored = app.executions.files();
-    let event = match outcome {
+    let event = match computed(app, Some(owner), bytes, work).await?? {
         Outcome::Taken(event) => event,
         Outcome::Refused(refused) => {
-            stored.discard(tenant, &files, Holder::Run(run)).await?;
+            files.discard().await?;
             return refused;
         }
     };
     // The run may have the files that came: what refers to others stands in no field for files.
-    let right = (Holder::Run(run), OwnedRight::Tenant);
-    stored.hold(tenant, &files, right).await?;
+    files.hold(Holder::Run(run)).await?;
+    // From here on it may have them, whatever becomes of this request.
+    files.keep();
     let told = app.executions.call_back(run, place, event).await;
     let is_refused = |error: &ServiceError| is_late(error) || error.code() == Code::PayloadTooLarge;
     if told.as_ref().is_err_and(is_refused) {
-        stored.discard(tenant, &files, Holder::Run(run)).await?;
+        files.discard().await?;
     }
     let told = match told {
         Err(error) if by_page && leads_on(kind, &error) => return Ok(shown_step(app, run).await),
@@ -133,14 +133,7 @@ pub(super) async fn submit(
     Ok(response(told, by_page))
 }
 
-/// What was sent, once it was looked at.
-struct Checked {
-    /// The files that came, as JSON.
-    files: String,
-    outcome: Outcome,
-}
-
-/// What came of it.
+/// What came of what was sent, once it was looked at.
 enum Outcome {
     /// The event.
     Taken(String),
@@ -148,7 +141,7 @@ enum Outcome {
     Refused(Result<Response, ApiError>),
 }
 
-fn look_at(form: &Form, parts: &Parts, sent: Sent, by_page: bool) -> Result<Checked, ApiError> {
+fn look_at(form: &Form, parts: &Parts, sent: Sent, by_page: bool) -> Result<Outcome, ApiError> {
     let kind = sent.kind();
     let given = sent.fields(content_type(&parts.headers))?.unwrap_or_default();
     if kind == BodyKind::Json
@@ -156,15 +149,11 @@ fn look_at(form: &Form, parts: &Parts, sent: Sent, by_page: bool) -> Result<Chec
     {
         return Err(Code::Validation.with(told).into());
     }
-    let files = match kind {
-        BodyKind::Multipart => files_of(form, &given)?,
-        _ => String::new(),
-    };
     let checked = match kind {
         BodyKind::Json => form.check_json(&given),
         _ => form.check(&given),
     };
-    let outcome = match checked {
+    Ok(match checked {
         Ok(values) => {
             drop(given);
             let written = to_raw_value(&values).map_err(ApiError::internal)?;
@@ -174,8 +163,7 @@ fn look_at(form: &Form, parts: &Parts, sent: Sent, by_page: bool) -> Result<Chec
             Outcome::Taken(event.into())
         }
         Err(mistakes) => Outcome::Refused(refused(form, &given, &mistakes, by_page)),
-    };
-    Ok(Checked { files, outcome })
+    })
 }
 
 /// Says what is wrong with what was sent: people see the page again.
@@ -191,13 +179,13 @@ fn refused(
     }
 }
 
-/// What was sent, with references to files that were stored while they arrived.
+/// What was sent, with references to files that were stored while they arrived, and those files.
 async fn received(
     app: &App,
     tenant: Tenant,
     form: &Form,
     (parts, body): (&Parts, Body),
-) -> Result<Sent, ApiError> {
+) -> Result<(Sent, ArrivedFiles), ApiError> {
     let bytes_max = app.config.webhook_body_bytes_max;
     let kind = match media_type(&parts.headers).to_ascii_lowercase().as_str() {
         "multipart/form-data" => BodyKind::Multipart,
@@ -205,12 +193,12 @@ async fn received(
         "application/json" => BodyKind::Json,
         _ => return Err(Code::UnsupportedMediaType.into()),
     };
+    let files = app.executions.files();
     Ok(match kind {
         BodyKind::Multipart => {
             if let Some(flow) = parts.extensions.get::<Flow>() {
                 flow.flows();
             }
-            let files = app.executions.files();
             let place = Place {
                 files,
                 tenant,
@@ -221,23 +209,18 @@ async fn received(
             };
             let content = encoding::flowing(&parts.headers, body.into_data_stream(), place.bytes_max)?;
             let read = uploads::read(kind, content_type(&parts.headers), content, &place).await;
-            Sent::Stored(read.map_err(|error| match error {
+            let (fields, arrived) = read.map_err(|error| match error {
                 UploadError::Problem(problem) => unreadable(problem),
                 UploadError::TooLarge => Code::PayloadTooLarge.into(),
                 UploadError::Broken(error) => encoding::broken(&*error),
                 UploadError::Refused(error) => error.into(),
-            })?)
+            })?;
+            (Sent::Stored(fields), arrived)
         }
         kind => {
             let whole = read(body, bytes_max).await?;
-            Sent::Whole(kind, encoding::unpacked(&parts.headers, whole, bytes_max).await?)
+            let plain = encoding::unpacked(&parts.headers, whole, bytes_max).await?;
+            (Sent::Whole(kind, plain), files.arriving(tenant, None))
         }
     })
-}
-
-/// The files that came, as JSON: only those are objects in fields for files.
-fn files_of(form: &Form, given: &Map<String, Value>) -> Result<String, ApiError> {
-    let fields = form.file_fields();
-    let files: Vec<&Value> = fields.filter_map(|field| given.get(&field.name)).collect();
-    serde_json::to_string(&files).map_err(ApiError::internal)
 }

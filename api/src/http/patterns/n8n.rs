@@ -13,6 +13,7 @@ use heddle_execution::budget;
 use heddle_execution::compile::Sources;
 use heddle_execution::compile::validation::{Diagnostic, DiagnosticSeverity};
 use heddle_import::{Calls, Finding, Imported, Importing, Report, Workflow, find, find_fragments};
+use heddle_model::Code;
 use heddle_model::access::Editor;
 use heddle_model::ids::PatternId;
 use heddle_service::patterns::{self, Definitions, Graph, NAME_CHARS_MAX, NewPattern};
@@ -20,6 +21,7 @@ use heddle_service::test_cases::{self, Case};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -30,6 +32,10 @@ const WORKFLOWS_MAX: usize = 50;
 pub(super) const IMPORT_FACTOR: usize = 12;
 /// The same for each of their values besides.
 const VALUE_BYTES: usize = 256;
+/// Time for an import.
+const TIME_MAX: Duration = Duration::from_secs(120);
+/// Bytes of all patterns that become of a request.
+pub(super) const MADE_BYTES_MAX: usize = 64 << 20;
 
 /// What patterns are made of.
 #[derive(Clone, Copy, Debug)]
@@ -197,9 +203,21 @@ async fn import_n8n(
     let (workflows, values) = few_values(&editor, "workflows", request.workflows).await?;
     let request = N8nRequest { workflows, ..request };
     let bytes = request.workflows.get().len();
-    let imports = Box::pin(imports(&app, &caller, editor, request));
+    let imports = in_time(Box::pin(imports(&app, &caller, editor, request)));
     let size = (bytes, memory(bytes, values));
     app.budget.hold(Some(editor.user()), size, imports).await?
+}
+
+/// An import, if it does not take too long: others wait for the memory that it has.
+pub(super) async fn in_time<T>(import: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    let late = |_| {
+        let message = format!(
+            "The import took longer than {} s: import less at a time. Patterns that it has made by then are there.",
+            TIME_MAX.as_secs()
+        );
+        Err(Code::Unavailable.with(message).into())
+    };
+    tokio::time::timeout(TIME_MAX, import).await.unwrap_or_else(late)
 }
 
 /// Memory that an import takes in all, roughly.
@@ -223,9 +241,10 @@ async fn imports(
     let mut left: Vec<(usize, Workflow)> = read.await??.into_iter().enumerate().collect();
     let mut calls = Calls::new();
     let mut made: Vec<(usize, N8nPattern)> = Vec::new();
+    let mut room = MADE_BYTES_MAX;
     while let Some((place, workflow)) = next(&mut left) {
         let id = workflow.id.clone();
-        let imported = imported(app, caller, workflow, calls.clone()).await?;
+        let imported = imported(app, caller, (workflow, calls.clone()), &mut room).await?;
         let pattern = match is_dry {
             true => N8nPattern::proposed(imported),
             false => made_of(app, editor, imported, N8N).await?,
@@ -300,37 +319,55 @@ fn next(left: &mut Vec<(usize, Workflow)>) -> Option<(usize, Workflow)> {
 async fn imported(
     app: &App,
     caller: &Caller,
-    workflow: Workflow,
-    calls: Calls,
+    (workflow, calls): (Workflow, Calls),
+    left: &mut usize,
 ) -> Result<Imported, ApiError> {
     let owner = Some(caller.scope.user());
     let importing = computing(owner, move || Importing::new(&workflow, &calls)).await?;
-    repaired(app, caller, importing, N8N).await
+    repaired(app, caller, importing, (N8N, left)).await
 }
 
-/// What was drawn, as a pattern. It is checked where graphs of users are compiled, which is not in this process.
+/// What was drawn, as a pattern. It is checked where graphs of users are compiled, which is not in this process. `left` is how many bytes
+/// the request's patterns may still have.
 pub(super) async fn repaired(
     app: &App,
     caller: &Caller,
     mut importing: Importing,
-    origin: Origin,
+    (origin, left): (Origin, &mut usize),
 ) -> Result<Imported, ApiError> {
+    let owner = Some(caller.scope.user());
     loop {
-        let (graph, definitions) = importing.pattern();
-        let sources = Sources {
-            graph: raw(&graph, origin)?,
-            definitions: raw(&definitions, origin)?,
-            pinned_nodes: None,
-        };
+        let write = move || (written(&importing, origin), importing);
+        let (sources, next) = computing(owner, write).await?;
+        importing = next;
+        let sources = sources?;
+        let bytes = sources.graph.get().len() + sources.definitions.get().len();
+        let rest = left.checked_sub(bytes).ok_or_else(|| {
+            let message = format!(
+                "would become patterns of more than {} MiB together, which is the limit: import less at a time",
+                MADE_BYTES_MAX >> 20
+            );
+            ApiError::field(origin.field, message)
+        })?;
         let validation = app.executions.validate(&caller.scope, sources, false).await?;
         let found = validation.diagnostics.into_iter().map(finding).collect();
         let repair = move || (importing.repair(found), importing);
-        let (again, next) = computing(Some(caller.scope.user()), repair).await?;
+        let (again, next) = computing(owner, repair).await?;
         if !again {
-            return Ok(next.finish());
+            *left = rest;
+            return Ok(computing(owner, move || next.finish()).await?);
         }
         importing = next;
     }
+}
+
+fn written(importing: &Importing, origin: Origin) -> Result<Sources, ApiError> {
+    let (graph, definitions) = importing.pattern();
+    Ok(Sources {
+        graph: raw(&graph, origin)?,
+        definitions: raw(&definitions, origin)?,
+        pinned_nodes: None,
+    })
 }
 
 fn raw(value: &Value, origin: Origin) -> Result<Box<RawValue>, ApiError> {

@@ -1,7 +1,7 @@
 //! Imports Node-RED's flows as patterns.
 
 use super::bodies::{few_values, within};
-use super::n8n::{IMPORT_FACTOR, N8nPattern, Origin, made_of, memory, repaired};
+use super::n8n::{IMPORT_FACTOR, MADE_BYTES_MAX, N8nPattern, Origin, in_time, made_of, memory, repaired};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
@@ -95,7 +95,7 @@ async fn import_node_red(
         },
     };
     let request = NodeRedRequest { flows, ..request };
-    let imports = Box::pin(imports(&app, &caller, (editor, size), request));
+    let imports = in_time(Box::pin(imports(&app, &caller, (editor, size), request)));
     let needed = (size.bytes, memory(size.bytes, size.values));
     app.budget.hold(Some(editor.user()), needed, imports).await?
 }
@@ -113,9 +113,10 @@ async fn imports(
         flows(&request.flows, size)
     });
     let mut patterns = Vec::new();
+    let mut room = MADE_BYTES_MAX;
     for flow in read.await?? {
         let importing = computing(owner, move || Importing::of_flow(&flow)).await?;
-        let imported = repaired(app, caller, importing, NODE_RED).await?;
+        let imported = repaired(app, caller, importing, (NODE_RED, &mut room)).await?;
         patterns.push(match is_dry {
             true => N8nPattern::proposed(imported),
             false => made_of(app, editor, imported, NODE_RED).await?,

@@ -1,7 +1,7 @@
 //! Makes definitions of nodes of OpenAPI documents.
 
 use super::bodies::within;
-use super::n8n::IMPORT_FACTOR;
+use super::n8n::{IMPORT_FACTOR, in_time};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, CodeJson};
@@ -200,7 +200,7 @@ async fn import_openapi(
     };
     let (request, values) = computing_if_large(owner, bytes, count).await?;
     let memory = budget::memory((bytes, factor), (values, VALUE_BYTES));
-    let answer = Box::pin(answer(&app, &caller, (bytes, factor), request));
+    let answer = in_time(Box::pin(answer(&app, &caller, (bytes, factor), request)));
     app.budget.hold(owner, (bytes, memory), answer).await?
 }
 

@@ -13,6 +13,8 @@ pub(super) struct Address {
     pub is_exempt: bool,
     /// Bytes of its bodies that have arrived in part.
     pub unfinished_bytes: AtomicUsize,
+    /// Bytes of large answers that it has not taken yet.
+    pub unsent_bytes: AtomicUsize,
     /// Of its refusals for too many requests.
     pub pace: Pace,
 }

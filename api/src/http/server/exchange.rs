@@ -1,15 +1,16 @@
 //! A request and its answer, between hyper and the routes. Refusals for too many requests are held back if there are many.
 
 use super::connection::Connection;
-use super::places::{ALWAYS_BYTES, Places};
+use super::places::{ALWAYS_BYTES, Places, SMALL_ANSWER_BYTES, Unsent};
 use super::received::{Flow, Received};
 use super::rest::Rest;
 use crate::http::error::{ApiError, TooMany};
-use crate::http::middleware::PROBES;
+use crate::http::middleware::{PROBES, REQUEST_ID};
+use crate::http::reply::SharedBody;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
-use axum::http::header::CONNECTION;
+use axum::http::header::{CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Request, Response, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::future::RouteFuture;
@@ -58,7 +59,11 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
         });
         // A router is one pointer, and always ready.
         let answer = tower::Service::call(&mut self.router.clone(), request);
-        Answering::Routed { answer, connection }
+        Answering::Routed {
+            answer,
+            connection,
+            places: self.places.clone(),
+        }
     }
 }
 
@@ -66,7 +71,7 @@ pin_project! {
     /// An answer on its way.
     #[project = AnsweringProjected]
     pub(super) enum Answering {
-        Routed { #[pin] answer: RouteFuture<Infallible>, connection: Arc<Connection> },
+        Routed { #[pin] answer: RouteFuture<Infallible>, connection: Arc<Connection>, places: Arc<Places> },
         Refused { connection: Arc<Connection> },
         Held { response: Option<Response<Body>>, hold: Hold },
     }
@@ -90,8 +95,12 @@ impl Future for Answering {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (response, connection) = loop {
             match self.as_mut().project() {
-                AnsweringProjected::Routed { answer, connection } => {
-                    let response = ready!(answer.poll(cx))?;
+                AnsweringProjected::Routed {
+                    answer,
+                    connection,
+                    places,
+                } => {
+                    let response = with_room(ready!(answer.poll(cx))?, connection, places);
                     let Some(hold) = hold(&response, connection) else {
                         break (response, connection.clone());
                     };
@@ -121,7 +130,10 @@ impl Future for Answering {
 
 /// Holds an answer back, if it is one of too many refusals.
 fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold> {
-    if response.status() != StatusCode::TOO_MANY_REQUESTS {
+    if !matches!(
+        response.status(),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+    ) {
         return None;
     }
     response.extensions().get::<TooMany>()?;
@@ -131,6 +143,84 @@ fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold>
         until: Box::pin(tokio::time::sleep(wait)),
         connection: connection.clone(),
     })
+}
+
+/// The answer, which has room until its client has taken it if it is large, and in memory: what is read while it is sent does not know
+/// its size here.
+fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Arc<Places>) -> Response<Body> {
+    let bytes = response.body().size_hint().exact().unwrap_or_default();
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if bytes <= SMALL_ANSWER_BYTES || response.extensions().get::<SharedBody>().is_some() {
+        return response;
+    }
+    match places.send(&connection.address, bytes) {
+        Some(unsent) => response.map(|body| {
+            Body::new(Large {
+                body,
+                unsent: Arc::new(unsent),
+            })
+        }),
+        None => {
+            metrics::counter!("heddle_http_refused_total", "reason" => "answers").increment(1);
+            let message = "Too many large answers are being sent, so that this one is not: ask again shortly. \
+                           What was asked for may have been done.";
+            let mut refusal =
+                ApiError::from(Code::Unavailable.with(message).retry_after_s(1)).into_response();
+            let headers = refusal.headers_mut();
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            // The request's number is in the log.
+            if let Some(id) = response.headers().get(&REQUEST_ID) {
+                headers.insert(REQUEST_ID.clone(), id.clone());
+            }
+            refusal
+        }
+    }
+}
+
+/// A large body that has room until all of its bytes are sent.
+struct Large {
+    body: Body,
+    unsent: Arc<Unsent>,
+}
+
+/// Bytes of it.
+struct OfLarge {
+    bytes: Bytes,
+    _unsent: Arc<Unsent>,
+}
+
+impl AsRef<[u8]> for OfLarge {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl hyper::body::Body for Large {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let counted = |bytes| {
+            Bytes::from_owner(OfLarge {
+                bytes,
+                _unsent: self.unsent.clone(),
+            })
+        };
+        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(counted))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 fn full() -> Response<Body> {

@@ -24,6 +24,8 @@ const GRACE: u64 = 1_000;
 const RESERVE_HEADER: u64 = 2_000;
 /// Bytes of each body that are taken however many others there are: events and logins that are small always come in.
 pub(super) const ALWAYS_BYTES: usize = 16 << 10;
+/// Bytes of each answer that are not counted: there are only so many connections.
+pub(super) const SMALL_ANSWER_BYTES: usize = 64 << 10;
 
 /// A proxy on the same machine is here.
 const THIS_MACHINE: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
@@ -73,8 +75,24 @@ pub(super) struct Places {
     now: Arc<AtomicU64>,
     unfinished_max: usize,
     unfinished_bytes: AtomicUsize,
+    unsent_max: usize,
+    unsent_bytes: AtomicUsize,
     /// One has gone.
     left: Notify,
+}
+
+/// Room for a large answer, which is given back when it is dropped.
+pub(super) struct Unsent {
+    places: Arc<Places>,
+    address: Arc<Address>,
+    bytes: usize,
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        self.places.unsent_bytes.fetch_sub(self.bytes, Relaxed);
+        self.address.unsent_bytes.fetch_sub(self.bytes, Relaxed);
+    }
 }
 
 /// A place; given back when it is dropped.
@@ -122,6 +140,8 @@ impl Places {
             now: Arc::default(),
             unfinished_max: limits.unfinished_bytes_max,
             unfinished_bytes: AtomicUsize::new(0),
+            unsent_max: limits.unsent_bytes_max,
+            unsent_bytes: AtomicUsize::new(0),
             left: Notify::new(),
         })
     }
@@ -144,6 +164,7 @@ impl Places {
                     key,
                     is_exempt,
                     unfinished_bytes: AtomicUsize::new(0),
+                    unsent_bytes: AtomicUsize::new(0),
                     pace: Pace::default(),
                 };
                 (Arc::new(address), 0)
@@ -292,6 +313,24 @@ impl Places {
             false => self.unfinished_max / 4,
         };
         had + bytes <= ALWAYS_BYTES || (all <= self.unfinished_max && of_address <= share_max)
+    }
+
+    /// Room for a large answer until its client has taken it. `None`: there is none. An address has no more than is free besides, unless
+    /// others are behind it.
+    pub fn send(self: &Arc<Self>, address: &Arc<Address>, bytes: usize) -> Option<Unsent> {
+        let all = self.unsent_bytes.fetch_add(bytes, Relaxed);
+        let own = address.unsent_bytes.fetch_add(bytes, Relaxed);
+        // Given back if there is none.
+        let unsent = Unsent {
+            places: self.clone(),
+            address: address.clone(),
+            bytes,
+        };
+        let wanted = match address.is_exempt {
+            true => bytes,
+            false => own.saturating_add(bytes),
+        };
+        (wanted <= self.unsent_max.saturating_sub(all)).then_some(unsent)
     }
 
     /// These bytes are no longer part of an unfinished body.

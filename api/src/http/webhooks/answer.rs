@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::http::error::ApiError;
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{
     ALLOW, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
     X_CONTENT_TYPE_OPTIONS,
@@ -22,11 +22,18 @@ use heddle_model::ids::{FileId, RunId, UserId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{answer_headers, is_small};
+use heddle_service::webhooks::SMALL_ANSWER_BYTES_MAX;
+use heddle_service::webhooks::rooms::Room;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+/// How long what is large waits for room before its sender is told that there is none.
+const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
+/// What is told then.
+const NO_ROOM: &str = "Too many large answers of this webhook's owner are being sent.";
 /// What a sender is told in place of an error's message.
 const UNTOLD: &str = "The run failed. Its record says why.";
 
@@ -50,9 +57,41 @@ pub(super) async fn to_sender(app: &App, by: Answering, ended: &Ended, with_deta
         return respond_to(app, by, responded).await;
     }
     let (run, ..) = by;
-    let mut response = without_response(run, ended, with_details);
+    let mut response = match ended.status == RunStatus::Success {
+        true => completed(app, by, ended).await,
+        false => without_output(run, ended, with_details),
+    };
     name_run(response.headers_mut(), run);
     response
+}
+
+/// A body in memory, which has room until it is sent.
+struct Kept {
+    bytes: Vec<u8>,
+    _room: Room<UserId>,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Room for a body of so many bytes, if it is large. Its receiver may take minutes to take it.
+async fn room(app: &App, owner: UserId, bytes: usize) -> Result<Option<Room<UserId>>, String> {
+    if bytes <= SMALL_ANSWER_BYTES_MAX {
+        return Ok(None);
+    }
+    // Boxed: the future of each request would have to carry it.
+    let room = Box::pin(app.webhooks.answers.wait(owner, bytes, ROOM_TIME_MAX)).await;
+    room.map(Some).ok_or_else(|| NO_ROOM.to_owned())
+}
+
+fn body_of(bytes: Vec<u8>, room: Option<Room<UserId>>) -> Body {
+    match room {
+        None => Body::from(bytes),
+        Some(room) => Body::from(Bytes::from_owner(Kept { bytes, _room: room })),
+    }
 }
 
 /// What RespondToWebhook gave.
@@ -112,15 +151,30 @@ struct Completed<'a> {
     output: Option<&'a RawValue>,
 }
 
-fn without_response(run: RunId, ended: &Ended, with_details: bool) -> Response {
-    if ended.status == RunStatus::Success {
-        let completed = Completed {
-            status: "completed",
-            run_id: run,
-            output: ended.output.as_deref(),
-        };
-        return Json(completed).into_response();
+async fn completed(app: &App, (run, _, owner): Answering, ended: &Ended) -> Response {
+    let bytes = ended.output.as_deref().map_or(0, |output| output.get().len());
+    match room(app, owner, bytes).await {
+        Ok(room) => with_output(run, ended, room),
+        Err(message) => {
+            let message = format!("{message} The run {run} has succeeded.");
+            ApiError::from(Code::Unavailable.with(message)).into_response()
+        }
     }
+}
+
+fn with_output(run: RunId, ended: &Ended, room: Option<Room<UserId>>) -> Response {
+    let completed = Completed {
+        status: "completed",
+        run_id: run,
+        output: ended.output.as_deref(),
+    };
+    match serde_json::to_vec(&completed) {
+        Ok(bytes) => ([(CONTENT_TYPE, "application/json")], body_of(bytes, room)).into_response(),
+        Err(error) => ApiError::internal(error).into_response(),
+    }
+}
+
+fn without_output(run: RunId, ended: &Ended, with_details: bool) -> Response {
     let told = end_of_run(run, ended, with_details);
     match &ended.error {
         Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
@@ -169,6 +223,18 @@ enum Content {
     Json(Box<RawValue>),
 }
 
+impl Content {
+    /// As many as it has in memory until it is sent.
+    fn bytes(&self) -> usize {
+        match self {
+            Content::Text(text) => text.len(),
+            Content::Bytes(bytes) => bytes.len(),
+            Content::File(_) => 0,
+            Content::Json(json) => json.get().len(),
+        }
+    }
+}
+
 /// Reads what RespondToWebhook gave: status, headers and body.
 fn read(text: &str) -> Result<(u16, BTreeMap<String, String>, Content), String> {
     let unreadable = |error: serde_json::Error| format!("RespondToWebhook's response can't be sent: {error}");
@@ -209,9 +275,10 @@ async fn responded_with(
         .filter(|status| (200..=599).contains(&status.as_u16()))
         .ok_or_else(|| format!("RespondToWebhook's status {status} can't be sent"))?;
     let mut of_file = None;
+    let room = room(app, owner, content.bytes()).await?;
     let (content_type, body) = match content {
-        Content::Text(text) => ("text/plain; charset=utf-8", Body::from(text)),
-        Content::Bytes(bytes) => ("application/octet-stream", Body::from(bytes)),
+        Content::Text(text) => ("text/plain; charset=utf-8", body_of(text.into_bytes(), room)),
+        Content::Bytes(bytes) => ("application/octet-stream", body_of(bytes, room)),
         Content::File(named) => {
             // Boxed: the future of each request would have to carry it.
             let (body, media_type, size) = Box::pin(file(app, (run, tenant), &named)).await?;
@@ -220,7 +287,7 @@ async fn responded_with(
         }
         Content::Json(json) => (
             "application/json",
-            Body::from(String::from(Box::<str>::from(json))),
+            body_of(String::from(Box::<str>::from(json)).into_bytes(), room),
         ),
     };
     let has_body = !matches!(
@@ -320,7 +387,7 @@ mod tests {
             error: None,
             response: None,
         };
-        let response = without_response(run, &ended, false);
+        let response = with_output(run, &ended, None);
         assert_eq!(response.status(), StatusCode::OK);
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
         let expected = format!(r#"{{"status":"completed","runId":"{run}","output":{output}}}"#);

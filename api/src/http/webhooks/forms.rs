@@ -3,7 +3,7 @@
 use super::admission::{Admitted, limit};
 use super::arrival::Arrival;
 use super::content::{Sent, content_type};
-use super::ingest;
+use super::ingest::{self, Uploaded};
 use super::path;
 use super::uploads;
 use super::whole::computed;
@@ -17,6 +17,7 @@ use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
+use heddle_execution::ArrivedFiles;
 use heddle_execution::blocking::computing_if_large;
 use heddle_model::form::{FieldError, Form};
 use heddle_model::ids::RunId;
@@ -115,7 +116,8 @@ pub(super) async fn submit(
     if let Err(closed) = is_open(arrival.ip, &admitted, &parts) {
         return ingest::refuse(&app, arrival, pattern, WebhookStatus::Inactive, closed).await;
     }
-    let (sent, run, bytes) = match received(&app, &arrival, &admitted, (&parts, body)).await {
+    // Whatever comes of it but a run, the files go.
+    let (sent, bytes, came) = match received(&app, &arrival, &admitted, (&parts, body)).await {
         Ok(received) => received,
         Err(error) => {
             return ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
@@ -125,6 +127,10 @@ pub(super) async fn submit(
     let parts = Arc::new(parts);
     match looked_at(&app, &admitted, &parts, sent).await {
         Ok(Checked::Taken(token, event)) => {
+            let run = came.and_then(|mut came| {
+                came.files.keep();
+                came.run
+            });
             let key = token.map(|token| key(&app, &parts.headers, &token));
             ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, run), None).await
         }
@@ -134,6 +140,12 @@ pub(super) async fn submit(
         }
         Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     }
+}
+
+/// Files that came, and the run that is to have them.
+struct Files {
+    run: Option<RunId>,
+    files: ArrivedFiles,
 }
 
 /// What came of what was sent.
@@ -200,21 +212,22 @@ fn reason(form: &Form, mistakes: &[FieldError]) -> String {
     format!("Not filled in as asked: {}.", names.join(", "))
 }
 
-/// What was sent, the run that holds its files, and how many bytes it was.
+/// What was sent, how many bytes it was, and its files.
 async fn received(
     app: &App,
     arrival: &Arrival,
     admitted: &Admitted,
     (parts, body): (&Parts, Body),
-) -> Result<(Sent, Option<RunId>, u64), ApiError> {
+) -> Result<(Sent, u64, Option<Files>), ApiError> {
     if let Some(kind) = uploads::kind(admitted) {
         let (uploaded, bytes) = uploads::stored(app, arrival, admitted, parts, (kind, body)).await?;
-        return Ok((Sent::Stored(uploaded.body), uploaded.run, bytes));
+        let Uploaded { run, body, files } = uploaded;
+        return Ok((Sent::Stored(body), bytes, Some(Files { run, files })));
     }
     let kind = admitted.body.ok_or(Code::UnsupportedMediaType)?;
     limit(app, admitted, arrival.at)?;
     let content = admitted.read(app, body).await?;
     let bytes = content.len() as u64;
     let plain = admitted.unpacked(app, &parts.headers, content).await?;
-    Ok((Sent::Whole(kind, plain), None, bytes))
+    Ok((Sent::Whole(kind, plain), bytes, None))
 }

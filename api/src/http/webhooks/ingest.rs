@@ -22,7 +22,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use heddle_execution::blocking::computing_if_large;
-use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
+use heddle_execution::{Accepted, ArrivedFiles, EVENT_BYTES_MAX, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId};
@@ -33,7 +33,7 @@ use heddle_model::webhook::WhenPaused;
 use heddle_runtime::{apart, is_small};
 use heddle_service::webhooks::body;
 use heddle_service::webhooks::event::{self, Added, Received};
-use heddle_service::webhooks::journal::Entry;
+use heddle_service::webhooks::journal::{Entry, Tap};
 use heddle_store::{StoreError, endpoints};
 use serde::Serialize;
 use serde_json::json;
@@ -188,6 +188,8 @@ pub struct Uploaded {
     pub run: Option<RunId>,
     /// The body with references to them.
     pub body: Box<RawValue>,
+    /// They go, unless the event is accepted.
+    pub files: ArrivedFiles,
 }
 
 /// What becomes of a request whose sender is known.
@@ -256,7 +258,7 @@ pub(super) async fn deliver_uploaded(
     arrival: Arrival,
     admitted: Admitted,
     parts: Parts,
-    uploaded: Uploaded,
+    mut uploaded: Uploaded,
 ) -> Response {
     let added = Added {
         params: params(&admitted, &parts),
@@ -271,6 +273,7 @@ pub(super) async fn deliver_uploaded(
             return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
         }
     };
+    uploaded.files.keep();
     let key = idempotency_key(&admitted.webhook().authentication, &parts.headers, &[]);
     let event = (key, event, uploaded.run);
     accepted_as(app, arrival, admitted, &parts.headers, event, None).await
@@ -296,11 +299,13 @@ pub(super) async fn accepted_as(
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
     // One copy, for what is stored of the run and for the tap.
     let text = Arc::<str>::from(event.get());
-    let to_mask = has_credentials.then(|| event.clone());
+    // The tap is only looked at, and the sender may wait for long: what has no room is not kept for it.
+    let room = app.webhooks.journal.tap_room(endpoint.id, text.len());
+    let to_mask = (has_credentials && room.is_some()).then(|| event.clone());
     let outcome = accept(&app, &admitted, key, (event, text.clone(), id)).await;
     // Its sender may wait for long.
     drop(turn);
-    // The tap is only looked at: what is masked there need not be kept.
+    // What is masked there need not be kept.
     let tapped: Arc<str> = match to_mask {
         Some(event) => {
             // Its sender may wait for long, as above.
@@ -311,7 +316,11 @@ pub(super) async fn accepted_as(
         }
         None => text,
     };
-    let tap = Some((endpoint.id, tapped));
+    let tap = room.map(|room| Tap {
+        endpoint: endpoint.id,
+        event: tapped,
+        room,
+    });
     let (response, status, run_id, tap) = match outcome {
         Outcome::Refused(status, error) => return refuse(&app, arrival, pattern, status, error).await,
         Outcome::Run(ticket, waits) => {
@@ -409,6 +418,13 @@ pub(super) fn event_with(
     body: &RawValue,
     added: Added<'_>,
 ) -> Result<Box<RawValue>, ApiError> {
+    let raw_bytes = added.raw_body.as_deref().map_or(0, event::bytes_as_json);
+    if body.get().len().saturating_add(raw_bytes) > EVENT_BYTES_MAX {
+        let mib = EVENT_BYTES_MAX >> 20;
+        let message =
+            format!("The body is larger than {mib} MiB as JSON, which is more than a run may begin with.");
+        return Err(Code::PayloadTooLarge.with(message).into());
+    }
     let received = Received {
         method: parts.method.as_str(),
         headers: &parts.headers,

@@ -91,9 +91,9 @@ pub(super) async fn stored(
     });
     let content = encoding::flowing(&parts.headers, content.boxed(), place.bytes_max)?;
     let read = uploads::read(kind, content_type(&parts.headers), content, &place).await;
-    let body = read.map_err(|error| refused(error, place.bytes_max))?;
+    let (body, files) = read.map_err(|error| refused(error, place.bytes_max))?;
     let bytes = counted.load(Ordering::Relaxed);
-    Ok((Uploaded { run, body }, bytes))
+    Ok((Uploaded { run, body, files }, bytes))
 }
 
 /// The names under which a form takes files.

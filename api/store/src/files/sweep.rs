@@ -152,14 +152,17 @@ pub struct DeadRow {
     pub upload: Option<String>,
 }
 
-/// What has been dead since before a time, up to `limit`; of one tenant, or of all.
+/// What has been dead since before a time, up to `limit`; of one tenant, or of all. SQLite does not see that what is dead is not live,
+/// and would read all contents, not just those in the index of what is unfinished.
 pub async fn dead(
     db: &mut Db<'_>,
     tenant: Option<Tenant>,
     before: Timestamp,
     limit: i64,
 ) -> Result<Vec<DeadRow>, StoreError> {
-    let query = sql("select id, tenant_id, upload from file_blobs where state = 'dead' and touched_at <= ?");
+    let query = sql(
+        "select id, tenant_id, upload from file_blobs where state = 'dead' and state <> 'live' and touched_at <= ?",
+    );
     let query = query.bind(before);
     let query = match tenant {
         Some(tenant) => query.push(" and tenant_id = ?").bind(tenant.to_string()),

@@ -113,8 +113,6 @@ impl StoredEntry {
 /// What has come for an effect of a run, as it is stored.
 #[derive(Clone, Debug, FromRow)]
 pub struct StoredSignal {
-    /// Which effect.
-    pub key: String,
     payload: String,
 }
 
@@ -136,16 +134,17 @@ pub async fn entries(db: &mut Db<'_>, run: RunId) -> Result<Vec<StoredEntry>, St
         .await
 }
 
-/// What has come for a run.
-pub async fn signals(db: &mut Db<'_>, run: RunId) -> Result<Vec<StoredSignal>, StoreError> {
-    db.all(sql("select key, payload from signals where run_id = ?").bind(run))
-        .await
-}
-
 /// What has come for one effect of a run.
 pub async fn signal_of(db: &mut Db<'_>, run: RunId, key: &str) -> Result<Option<StoredSignal>, StoreError> {
-    let query = sql("select key, payload from signals where run_id = ? and key = ?").bind(run);
+    let query = sql("select payload from signals where run_id = ? and key = ?").bind(run);
     db.optional(query.bind(key)).await
+}
+
+/// Whether something has come for one effect of a run.
+pub async fn has_signal(db: &mut Db<'_>, run: RunId, key: &str) -> Result<bool, StoreError> {
+    let query = sql("select key from signals where run_id = ? and key = ?").bind(run);
+    let found: Option<(String,)> = db.optional(query.bind(key)).await?;
+    Ok(found.is_some())
 }
 
 /// Bytes of what has come for a run.
@@ -166,11 +165,17 @@ pub async fn signalled(db: &mut Db<'_>, run: RunId) -> Result<HashSet<String>, S
     Ok(rows.into_iter().map(|(key,)| key).collect())
 }
 
-/// Forgets the effects of an execution of a node, which a further attempt is to do again.
+/// Forgets the effects of an execution of a node, which a further attempt is to do again, and how the runs have ended that it had called.
+/// What has come to its callback URL stays, which works once.
 pub async fn forget(db: &mut Db<'_>, run: RunId, execution: &str) -> Result<(), StoreError> {
     let prefix = format!("{execution}/");
-    let query = sql("delete from journal_entries where run_id = ? and substr(key, 1, length(?)) = ?");
-    db.execute(query.bind(run).bind(&prefix).bind(&prefix)).await?;
+    for query in [
+        "delete from journal_entries where run_id = ? and substr(key, 1, length(?)) = ?",
+        "delete from signals where run_id = ? and substr(key, 1, length(?)) = ?",
+    ] {
+        db.execute(sql(query).bind(run).bind(&prefix).bind(&prefix))
+            .await?;
+    }
     Ok(())
 }
 

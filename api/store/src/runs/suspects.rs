@@ -165,10 +165,12 @@ pub async fn take(db: &mut Db<'_>, owner: &str, suspicion_max: i64) -> Result<Op
     db.optional(query).await
 }
 
-/// Takes up to `limit` runs that were found to bring servers down, to be ended.
+/// Takes up to `limit` runs that were found to bring servers down, to be ended. This is asked for again and again, and after each
+/// deployment: SQLite does not see that what is below zero is not zero, and would read all runs that there are, not just those in
+/// the index of suspects.
 pub async fn take_guilty(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<LeftRow>, StoreError> {
     let query = sql("update runs set owner = ?, announced_by = null where id in (
-         select r.id from runs r where r.suspicion < 0 and r.status = 'running'
+         select r.id from runs r where r.suspicion < 0 and r.suspicion <> 0 and r.status = 'running'
          and r.owner not in (select s.id from servers s) and exists (select 1 from servers s where s.id = ?)
          order by r.id limit ?")
     .bind(owner)

@@ -282,6 +282,18 @@ async fn remove(db: &mut Db<'_>, runs: Sql) -> Result<u64, StoreError> {
     Ok(removed.len() as u64)
 }
 
+/// Whether a deployment has ended runs that were accepted before a time.
+pub async fn has_before(
+    db: &mut Db<'_>,
+    deployment: DeploymentId,
+    before: Timestamp,
+) -> Result<bool, StoreError> {
+    let query = sql("select id from runs where deployment_id = ? and accepted_at < ?
+         and status <> 'running' limit 1");
+    let found: Option<(RunId,)> = db.optional(query.bind(deployment).bind(before)).await?;
+    Ok(found.is_some())
+}
+
 /// Removes up to `limit` ended runs of a deployment that were accepted before a time, oldest first.
 pub async fn remove_before(
     db: &mut Db<'_>,
@@ -307,6 +319,12 @@ fn of_tenant(query: Sql, tenant: Tenant) -> Sql {
 /// Those that can be removed.
 fn ended(query: Sql) -> Sql {
     query.push(" and r.status <> 'running'")
+}
+
+/// Whether a tenant has more runs than these, those included that have not ended. Reads nothing but an index.
+pub async fn has_more_than(db: &mut Db<'_>, tenant: Tenant, runs_max: i64) -> Result<bool, StoreError> {
+    let (count,): (i64,) = db.one(of_tenant(sql("select count(*)"), tenant)).await?;
+    Ok(count > runs_max)
 }
 
 /// How many ended runs a tenant has.
@@ -390,11 +408,28 @@ pub async fn remove_of(db: &mut Db<'_>, deployment: DeploymentId, limit: i64) ->
     remove(db, runs.bind(deployment).bind(limit)).await
 }
 
-/// Removes up to `limit` runs whose deployment has been deleted.
-pub async fn remove_orphans(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
-    let runs = sql("select r.id from runs r where not exists
-         (select 1 from deployments d where d.id = r.deployment_id) limit ?");
-    remove(db, runs.bind(limit)).await
+/// Deployments that have been deleted and left runs, up to `limit`. Those that runs have are found one after another in the index: to
+/// look at each run would take the longer the more are kept.
+pub async fn orphaned(db: &mut Db<'_>, limit: i64) -> Result<Vec<(DeploymentId,)>, StoreError> {
+    let query = sql("with recursive known(id) as (
+             select min(deployment_id) from runs
+             union all
+             select (select min(r.deployment_id) from runs r where r.deployment_id > known.id)
+             from known where known.id is not null)
+         select known.id from known where known.id is not null
+         and not exists (select 1 from deployments d where d.id = known.id) limit ?");
+    db.all(query.bind(limit)).await
+}
+
+/// Removes up to `limit` runs of a deployment that has been deleted.
+pub async fn remove_orphans(
+    db: &mut Db<'_>,
+    deployment: DeploymentId,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let runs = sql("select r.id from runs r where r.deployment_id = ?
+         and not exists (select 1 from deployments d where d.id = r.deployment_id) limit ?");
+    remove(db, runs.bind(deployment).bind(limit)).await
 }
 
 /// Removes idempotency keys over their time.

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Refused};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// Operations that take the number of a sheet, too.
 const TAKE_NUMBERS: &[&str] = &[
@@ -122,10 +123,12 @@ fn range(call: &mut Call<'_, '_>) -> Result<(), Refused> {
 /// Names of the columns, in the order of the sheet.
 fn columns<'n>(call: &Call<'n, '_>) -> Vec<&'n str> {
     let schema = call.node().list(&["columns", "schema"]).iter();
+    // A column that is named once more would have the same cell again.
+    let mut known = HashSet::new();
     schema
         .filter(|column| column.get("removed") != Some(&Value::Bool(true)))
         .filter_map(|column| column.get("id")?.as_str())
-        .filter(|name| *name != "row_number")
+        .filter(|name| *name != "row_number" && known.insert(*name))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::{Exception, Kind, Outcome};
-use crate::number::write_number;
+use crate::number::decimal;
 use crate::{Object, Value};
 
 /// Decimal places when nobody says otherwise.
@@ -104,22 +104,6 @@ fn rounded(magnitude: f64, places: usize) -> (String, String) {
     let (whole, fraction) = text.split_at(text.len() - places);
     let whole = if whole.is_empty() { "0" } else { whole };
     (whole.to_owned(), fraction.to_owned())
-}
-
-/// The shortest digits of a number and where the point stands in them.
-fn decimal(magnitude: f64) -> (String, i32) {
-    let mut text = String::new();
-    write_number(magnitude, &mut text);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let zeros = digits.len() - digits.trim_start_matches('0').len();
-    let point = whole.len() as i32 + exponent - zeros as i32;
-    let digits = digits.trim_start_matches('0');
-    // An exponent behind the digits is filled up with zeros.
-    let missing = (point - digits.len() as i32).max(0) as usize;
-    (format!("{digits}{}", "0".repeat(missing)), point)
 }
 
 fn grouped(whole: &str) -> String {

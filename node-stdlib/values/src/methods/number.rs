@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::{Exception, Kind, Method, Outcome};
+use crate::number::decimal;
 use crate::{Value, number_to_text};
 
 /// The method on a number; `None` when numbers don't have it.
@@ -161,8 +162,12 @@ fn to_exponential(number: f64, arguments: Arguments<'_>) -> Outcome {
     let sign = if number < 0.0 { "-" } else { "" };
     let (digits, exponent) = match arguments.defined(0) {
         Some(_) => significant(number.abs(), places as usize + 1),
-        // As many as tell it from every other number.
-        None => parts(&format!("{:e}", number.abs())),
+        // As many as tell it from every other number: those that it is written with. Rust's are as few, but of two that are
+        // equally near it may take the other one.
+        None => match decimal(number.abs()) {
+            (digits, _) if digits.is_empty() => ("0".to_owned(), 0),
+            (digits, point) => (digits, point - 1),
+        },
     };
     Ok(format!("{sign}{}", scientific(&digits, exponent)).into())
 }

@@ -1,6 +1,6 @@
 //! Every method on values of every kind, and every global function, with arguments of every kind.
 
-use super::{Random, ask, assert_same, case, encode, values};
+use super::{Random, ask, assert_same, case, encode, half_way, powers_of_two, values};
 use heddle_values::date_time::Clock;
 use heddle_values::methods::{
     self, CALLBACK_ARGUMENTS_MAX, Caller, Exception, Global, Kind, Method, Outcome,
@@ -255,8 +255,9 @@ fn numbers_are_formatted_as_javascript_formats_them() {
         let bits = f64::from_bits(random.next());
         let decimal = (random.next() >> 40) as f64 / 1_000.0;
         let half = (random.next() >> 44) as f64 / 16.0;
-        pool.extend([bits, decimal, half, -decimal].map(Value::Number));
+        pool.extend([bits, decimal, half, -decimal, half_way(&mut random)].map(Value::Number));
     }
+    pool.extend(powers_of_two().map(Value::Number));
     let mut cases: Vec<Case> = Vec::new();
     for receiver in arguments..pool.len() {
         for method in ["toFixed", "toPrecision", "toString", "toExponential"] {

@@ -338,12 +338,27 @@ impl Random {
     }
 }
 
+/// All powers of two: nearly all have a nearer neighbour below than above.
+fn powers_of_two() -> impl Iterator<Item = f64> {
+    let subnormal = (0..52).map(|bit| 1_u64 << bit);
+    let normal = (1..2_047_u64).map(|exponent| exponent << 52);
+    subnormal.chain(normal).map(f64::from_bits)
+}
+
+/// A large number with quarters: often half way between the two texts that are as short as possible.
+fn half_way(random: &mut Random) -> f64 {
+    let quarters = (random.next() >> 12) | 1 << 52;
+    quarters as f64 / 4.0
+}
+
 #[test]
 fn numbers_are_written_as_javascript_writes_them() {
     let mut random = Random(7);
     let mut numbers: Vec<f64> = (0..20_000).map(|_| f64::from_bits(random.next())).collect();
     numbers.extend((0..5_000).map(|_| (random.next() >> 20) as f64 / 1_000.0));
     numbers.extend((-400..400).map(|exponent| 10_f64.powi(exponent)));
+    numbers.extend(powers_of_two());
+    numbers.extend((0..5_000).map(|_| half_way(&mut random)));
     numbers.extend([0.0, -0.0, f64::MAX, f64::MIN_POSITIVE, 5e-324]);
     let bits: Vec<_> = numbers
         .iter()

@@ -15,6 +15,8 @@ const WATCH_EVENT: u8 = 6;
 const ENDED: u8 = 7;
 const GONE: u8 = 8;
 
+/// Room that a frame has at first.
+const FRAME_ROOM: usize = 64;
 /// Headers of a component's request.
 const HEADERS_MAX: usize = 1_000;
 /// Effects whose results a run takes between two waits.
@@ -188,7 +190,12 @@ impl<'a> FromExecutor<'a> {
 
     /// Writes it.
     pub(crate) fn frame(&self) -> Frame {
-        let mut frame = Frame::new();
+        self.frame_with_room(0)
+    }
+
+    /// Writes it, with room for so much more.
+    fn frame_with_room(&self, bytes: usize) -> Frame {
+        let mut frame = Frame::with_capacity(FRAME_ROOM.saturating_add(bytes));
         let to = &mut frame;
         match self {
             FromExecutor::Started { failure } => {
@@ -265,9 +272,9 @@ pub(crate) fn tells(run: u32) -> Frame {
     FromExecutor::WatchEvent { run, told: &[] }.frame()
 }
 
-/// A frame that a report is appended to.
-pub(crate) fn ended(run: u32) -> Frame {
-    FromExecutor::Ended { run, report: &[] }.frame()
+/// A frame that a report of about so many bytes is appended to.
+pub(crate) fn ended(run: u32, bytes: usize) -> Frame {
+    FromExecutor::Ended { run, report: &[] }.frame_with_room(bytes)
 }
 
 fn request(reader: &mut Reader<'_>) -> Result<ComponentRequest, Malformed> {

@@ -14,6 +14,9 @@ const FAILED: u8 = 1;
 const PAUSED: u8 = 2;
 const PARKED: u8 = 3;
 
+/// Of a report's frame besides its texts, with room for a node's id.
+const FIXED_BYTES: usize = 128;
+
 /// Levels of log lines by their numbers.
 const LEVELS: [&str; 4] = ["debug", "info", "warn", "error"];
 /// Of a node's id, an output's name and a code.
@@ -41,6 +44,21 @@ impl Report {
         };
         reader.end()?;
         Ok(report)
+    }
+
+    /// Bytes that it takes, about; of one with a trace or with lines of a log only the beginning.
+    pub(crate) fn room(&self) -> usize {
+        let end = match &self.end {
+            End::Completed(output) => output.get().len(),
+            End::Failed { error, .. } => error.message.len() + error.code.len(),
+            End::Paused {
+                breakpoint,
+                pinned_nodes,
+            } => breakpoint.get().len() + pinned_nodes.get().len(),
+            End::Parked => 0,
+        };
+        let response = self.response.as_ref().map_or(0, |response| response.get().len());
+        end + response + FIXED_BYTES
     }
 
     /// Appends it to a frame.

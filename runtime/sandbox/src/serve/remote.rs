@@ -22,9 +22,11 @@ pub enum Answer {
     Stopped(Stop),
 }
 
-/// What the service and a run's components know of each other.
+/// What the service says to a run, and what it and the run's components know of each other.
 #[derive(Default)]
-pub struct Components {
+pub struct Conversation {
+    /// `None`: the run has not waited yet, so that it is told nothing. Most runs never do.
+    answers: Mutex<Option<mpsc::UnboundedSender<Answer>>>,
     /// Calls that have not begun.
     calls: Mutex<HashMap<u32, ComponentCall>>,
     /// Requests that have not been answered.
@@ -36,14 +38,29 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Components {
+impl Conversation {
+    /// Hears answers from now on.
+    fn listen(&self) -> mpsc::UnboundedReceiver<Answer> {
+        let (sender, answers) = mpsc::unbounded_channel();
+        *locked(&self.answers) = Some(sender);
+        answers
+    }
+
+    /// The service has answered a wait.
+    pub fn answer(&self, answer: Answer) {
+        if let Some(answers) = &*locked(&self.answers) {
+            // The run may have come to its deadline.
+            let _ = answers.send(answer);
+        }
+    }
+
     /// The call that is this effect, to be begun.
     pub fn begin(&self, effect: u32) -> Option<ComponentCall> {
         locked(&self.calls).remove(&effect)
     }
 
     /// The service has answered a request.
-    pub fn answer(&self, number: u32, result: Result<ComponentResponse, EffectError>) {
+    pub fn answer_request(&self, number: u32, result: Result<ComponentResponse, EffectError>) {
         if let Some(waiting) = locked(&self.sent).remove(&number) {
             // Its call may have ended.
             let _ = waiting.send(result);
@@ -55,8 +72,9 @@ impl Components {
 pub struct RemoteEffects {
     pub run: u32,
     pub link: LinkSender,
-    pub answers: mpsc::UnboundedReceiver<Answer>,
-    pub components: Arc<Components>,
+    pub conversation: Arc<Conversation>,
+    /// Once it has waited.
+    answers: Option<mpsc::UnboundedReceiver<Answer>>,
     taken: Vec<u32>,
     next: u32,
     /// Bytes of the requests whose effects have not been seen to end.
@@ -69,17 +87,12 @@ pub struct RemoteEffects {
 }
 
 impl RemoteEffects {
-    pub fn new(
-        run: u32,
-        link: LinkSender,
-        answers: mpsc::UnboundedReceiver<Answer>,
-        components: Arc<Components>,
-    ) -> Self {
+    pub fn new(run: u32, link: LinkSender, conversation: Arc<Conversation>) -> Self {
         RemoteEffects {
             run,
             link,
-            answers,
-            components,
+            conversation,
+            answers: None,
             taken: Vec::new(),
             next: 0,
             pending: HashMap::new(),
@@ -108,6 +121,9 @@ impl RemoteEffects {
 impl Drop for RemoteEffects {
     fn drop(&mut self) {
         self.say_omitted();
+        // Calls that never began hold what sends their requests, which holds this: nobody else would drop either.
+        let calls = std::mem::take(&mut *locked(&self.conversation.calls));
+        drop(calls);
     }
 }
 
@@ -128,7 +144,7 @@ impl EffectHost for RemoteEffects {
         }
         let is_call = asked.call.is_some();
         if let Some(call) = asked.call {
-            locked(&self.components.calls).insert(id, call);
+            locked(&self.conversation.calls).insert(id, call);
         }
         let effect = FromExecutor::Effect {
             run: self.run,
@@ -147,16 +163,18 @@ impl EffectHost for RemoteEffects {
         Box::pin(async move {
             self.say_omitted();
             self.room = WatchRoom::but_one();
+            // Before the service can answer.
+            let answers = self.answers.get_or_insert_with(|| self.conversation.listen());
             let waits = FromExecutor::Waits {
                 run: self.run,
                 taken: std::mem::take(&mut self.taken),
             };
             self.link.send(waits.frame()).map_err(|_| service_gone())?;
-            match self.answers.recv().await {
+            match answers.recv().await {
                 Some(Answer::Ended(id, json)) => {
                     self.pending_bytes -= self.pending.remove(&id).unwrap_or_default();
                     // If the service has had it done before, it is not called.
-                    locked(&self.components.calls).remove(&id);
+                    locked(&self.conversation.calls).remove(&id);
                     Ok(Waited::Ended(id, json))
                 }
                 Some(Answer::Parked) => Ok(Waited::Parked),
@@ -182,14 +200,14 @@ impl EffectHost for RemoteEffects {
 pub struct RemoteRequests {
     pub run: u32,
     pub link: LinkSender,
-    pub components: Arc<Components>,
+    pub conversation: Arc<Conversation>,
 }
 
 impl RequestHost for RemoteRequests {
     fn send(&self, call: u32, request: ComponentRequest) -> Sending {
-        let number = self.components.numbers.fetch_add(1, Ordering::Relaxed);
+        let number = self.conversation.numbers.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        locked(&self.components.sent).insert(number, sender);
+        locked(&self.conversation.sent).insert(number, sender);
         let sends = FromExecutor::Sends {
             run: self.run,
             call,

@@ -1,9 +1,10 @@
 //! The conversation of an executor with the service: programs that it keeps, and runs that it executes.
 
-use super::remote::{Answer, Components, RemoteEffects, RemoteRequests};
+use super::remote::{Answer, Conversation, RemoteEffects, RemoteRequests};
 use crate::clock::{monotonic, since};
 use crate::code::Code;
 use crate::config::SandboxConfig;
+use crate::effect_host::RequestHost;
 use crate::engine::Engines;
 use crate::program::{ComponentCode, ComponentSource, Program, ProgramCode};
 use crate::protocol::{EXECUTOR_LINK, FromExecutor, GivenComponent, GivenRun, ToExecutor, ended};
@@ -24,7 +25,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// How long what is said waits for what else there is to say, since the last time that something was sent.
@@ -135,14 +135,13 @@ enum Given {
 
 /// A run that is executed.
 struct Running {
-    answers: mpsc::UnboundedSender<Answer>,
-    components: Arc<Components>,
-    /// Calls of its components that have begun.
-    calls: JoinSet<()>,
+    conversation: Arc<Conversation>,
+    /// Calls of its components that have begun; made for the first.
+    calls: Option<JoinSet<()>>,
     /// Whether nothing of it is in its sandbox any more.
     has_left: bool,
-    /// Drops the run where it waits.
-    job: AbortHandle,
+    /// Drops the run where it waits, once it does.
+    job: Option<AbortHandle>,
 }
 
 /// Kept by a run as long as anything of it is in its sandbox.
@@ -169,7 +168,9 @@ impl Drop for InSandbox {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.job.abort();
+        if let Some(job) = &self.job {
+            job.abort();
+        }
     }
 }
 
@@ -220,7 +221,7 @@ impl Session {
             ToExecutor::Call { run, effect } => self.call(run, effect),
             ToExecutor::Sent { run, number, result } => {
                 if let Some(Given::Runs(running)) = locked(&self.runs).get(&run) {
-                    running.components.answer(number, result);
+                    running.conversation.answer_request(number, result);
                 }
             }
             ToExecutor::Cancel { run } => {
@@ -275,23 +276,23 @@ impl Session {
         let unknown = || io::Error::other("a run names a program that was not given");
         let program = self.programs.get(&program).ok_or_else(unknown)?.clone();
         let input = given.input().map_err(io::Error::other)?;
-        let (answers, receiver) = mpsc::unbounded_channel();
-        let components = Arc::<Components>::default();
+        let conversation = Arc::<Conversation>::default();
         let (link, runs, sandboxes) = (self.link.clone(), self.runs.clone(), self.sandboxes.clone());
         let in_sandbox = InSandbox {
             run,
             runs: runs.clone(),
             link: link.clone(),
         };
-        let effects = RemoteEffects::new(run, link.clone(), receiver, components.clone());
-        let requests = RemoteRequests {
-            run,
-            link: link.clone(),
-            components: components.clone(),
+        let requests = || -> Arc<dyn RequestHost> {
+            Arc::new(RemoteRequests {
+                run,
+                link: link.clone(),
+                conversation: conversation.clone(),
+            })
         };
         let hosts = Hosts {
-            effects: Box::new(effects),
-            requests: Some(Arc::new(requests)),
+            requests: (!program.components.is_empty()).then(requests),
+            effects: Box::new(RemoteEffects::new(run, link.clone(), conversation.clone())),
         };
         let mut job: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             let executed = sandboxes.run(in_sandbox, &program, input, hosts).await;
@@ -304,25 +305,27 @@ impl Session {
             drop(given);
             drop(running);
             let report = executed.unwrap_or_else(|_| panicked());
-            let mut frame = ended(run);
+            let mut frame = ended(run, report.room());
             report.write(&mut frame);
             if link.send(frame).is_err() {
                 // The service has gone, or does not take a report that its own limits allow: nothing more can be said.
                 std::process::exit(1);
             }
         });
-        let (abort, aborted) = AbortHandle::new_pair();
         let running = Running {
-            answers,
-            components,
-            calls: JoinSet::new(),
+            conversation,
+            calls: None,
             has_left: false,
-            job: abort,
+            job: None,
         };
         locked(&self.runs).insert(run, Given::Runs(running));
         // Most runs end here. Whoever goes on with another polls it once more, so that nobody needs to be woken before that.
         let polled = job.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         if polled.is_pending() {
+            let (abort, aborted) = AbortHandle::new_pair();
+            if let Some(Given::Runs(running)) = locked(&self.runs).get_mut(&run) {
+                running.job = Some(abort);
+            }
             self.jobs.push(Abortable::new(job, aborted));
         }
         Ok(())
@@ -350,8 +353,7 @@ impl Session {
 
     fn answer(&self, run: u32, answer: Answer) {
         if let Some(Given::Runs(running)) = locked(&self.runs).get(&run) {
-            // It may have come to its deadline.
-            let _ = running.answers.send(answer);
+            running.conversation.answer(answer);
         }
     }
 
@@ -360,12 +362,13 @@ impl Session {
         let Some(Given::Runs(running)) = runs.get_mut(&run) else {
             return;
         };
-        let Some(call) = running.components.begin(effect) else {
+        let Some(call) = running.conversation.begin(effect) else {
             return;
         };
         let link = self.link.clone();
-        while running.calls.try_join_next().is_some() {}
-        running.calls.spawn(async move {
+        let calls = running.calls.get_or_insert_with(JoinSet::new);
+        while calls.try_join_next().is_some() {}
+        calls.spawn(async move {
             let result = call.await;
             let called = FromExecutor::Called {
                 run,

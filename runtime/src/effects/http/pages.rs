@@ -244,8 +244,11 @@ fn described(value: &Value) -> String {
         Value::Object(fields) if fields.is_empty() => "an object without fields".to_owned(),
         Value::Object(fields) => {
             let names = fields.keys().take(NAMES_MAX).map(|name| {
-                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-                format!("`{name}`")
+                // Not cut: a secret may be in it, which is told only as a whole.
+                match name.chars().nth(NAME_CHARS_MAX) {
+                    None => format!("`{name}`"),
+                    Some(_) => "one with a long name".to_owned(),
+                }
             });
             let names = names.collect::<Vec<_>>().join(", ");
             let more = if fields.len() > NAMES_MAX { ", …" } else { "" };

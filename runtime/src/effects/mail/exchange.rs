@@ -4,6 +4,7 @@
 
 use super::server::{Security, Server};
 use super::stream;
+use crate::secrets::CUT;
 use heddle_sandbox::{EffectCode, EffectError};
 use lettre::Message;
 use lettre::address::{Address, Envelope};
@@ -126,9 +127,13 @@ fn failed(server: &Server, aim: &str, error: &lettre::transport::smtp::Error) ->
         }
         source = inner.source();
     }
-    message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
-    EffectError::new(
-        EffectCode::MailFailed,
-        format!("{}.", message.trim_end_matches('.')),
-    )
+    let end = message.floor_char_boundary(MESSAGE_BYTES_MAX);
+    let message = match end < message.len() {
+        true => {
+            message.truncate(end);
+            format!("{message}{CUT}")
+        }
+        false => format!("{}.", message.trim_end_matches('.')),
+    };
+    EffectError::new(EffectCode::MailFailed, message)
 }

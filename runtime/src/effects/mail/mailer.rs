@@ -11,6 +11,7 @@ use crate::connections::Connection;
 use crate::effects::requests::within;
 use crate::egress::EgressPolicy;
 use crate::entropy::nonce;
+use crate::secrets::{Secrets, Vault};
 use heddle_sandbox::EffectError;
 use lettre::message::Mailbox;
 use reqwest::Url;
@@ -90,7 +91,23 @@ impl Mailer {
             EffectError::parameter(format!("{} can't be used with TLS: {error}.", server.name()))
         })?;
         let sent = sender.talk(server, security, Some(&mailing), TIME_MAX);
-        within(TIME_MAX, sent, late).await
+        // What the server says is written to the log.
+        within(TIME_MAX, sent, late)
+            .await
+            .map_err(|error| masked(server, error))
+    }
+}
+
+/// An error in which the server may have the last word, without the password that it was sent.
+fn masked(server: &Server, error: EffectError) -> EffectError {
+    let vault = Vault::new(Secrets::new(), Arc::new([]), nonce());
+    if let Some(credentials) = &server.credentials {
+        // It is refused only beyond many secrets.
+        let _ = vault.note_use(credentials.password.as_str());
+    }
+    EffectError {
+        message: vault.mask_told(&error.message).into_owned(),
+        ..error
     }
 }
 

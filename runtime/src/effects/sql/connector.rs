@@ -10,7 +10,7 @@ use super::serve::{Request, SQL_WORKER};
 use super::statement::{Budget, Statement};
 use super::target::Target;
 use super::tunnel::Tunnel;
-use crate::effects::connectors::{Connectors, LIMITS, Place};
+use crate::effects::connectors::{Connectors, LIMITS, Owner, Place};
 use crate::egress::{EgressPolicy, Meter};
 use heddle_processes::{Process, Receiver, Sender, Worker, WorkerError};
 use heddle_sandbox::{EffectCode, EffectError};
@@ -97,9 +97,9 @@ impl Connector {
         }
     }
 
-    /// The tenant whose connection it is.
-    pub fn tenant(&self) -> &str {
-        &self.place.tenant
+    /// Who pays for it.
+    pub fn owner(&self) -> Owner {
+        self.place.owner
     }
 
     /// Whether it may serve another statement.
@@ -171,7 +171,7 @@ impl Connector {
                 return Err(self.ended(error));
             }
         };
-        let answer = Answer::read_aside(&self.place.tenant, frame, bytes_max).await;
+        let answer = Answer::read_aside(self.place.owner, frame, bytes_max).await;
         let answer = answer.map_err(|_| self.confused())?;
         self.state = State::Ready;
         Ok(match answer {

@@ -1,6 +1,7 @@
 //! Messages for failed statements.
 
 use super::target::Target;
+use crate::secrets::CUT;
 use heddle_sandbox::{EffectCode, EffectError};
 
 /// Maximum length of an error's message, in bytes.
@@ -11,7 +12,7 @@ pub(super) fn shortened(mut error: EffectError) -> EffectError {
     if error.message.len() > MESSAGE_BYTES_MAX {
         let end = error.message.floor_char_boundary(MESSAGE_BYTES_MAX);
         error.message.truncate(end);
-        error.message.push('…');
+        error.message.push(CUT);
     }
     error
 }

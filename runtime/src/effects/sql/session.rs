@@ -8,7 +8,7 @@ use super::rows::keeps_session;
 use super::sqlite;
 use super::statement::Statement;
 use super::target::Target;
-use crate::effects::connectors::Connectors;
+use crate::effects::connectors::{Connectors, Owner, Whose};
 use crate::egress::EgressPolicy;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
@@ -30,14 +30,17 @@ enum Session {
 }
 
 impl Session {
-    /// Whether it is a process of this tenant, or of any.
-    fn is_process_of(&self, tenant: Option<&str>) -> bool {
+    /// Whether it is a process of this owner, or of anybody.
+    fn is_process_of(&self, whose: Whose) -> bool {
         let own = match self {
             Session::Here(_) => return false,
-            Session::Connector(session) => session.tenant(),
-            Session::Files(files) => files.tenant(),
+            Session::Connector(session) => session.owner(),
+            Session::Files(files) => files.owner(),
         };
-        tenant.is_none_or(|tenant| own == tenant)
+        match whose {
+            Whose::This(owner) => own == owner,
+            Whose::Anybody => true,
+        }
     }
 }
 
@@ -57,7 +60,7 @@ impl Sessions {
         let pools = Arc::<Pools<Session>>::default();
         if let Some(connectors) = &connectors {
             let pools = pools.clone();
-            let close_idle = move |of: Option<&str>| pools.close_idle(|session| session.is_process_of(of));
+            let close_idle = move |whose: Whose| pools.close_idle(|session| session.is_process_of(whose));
             connectors.ask_for_idle(Box::new(close_idle));
         }
         Sessions {
@@ -71,7 +74,7 @@ impl Sessions {
     pub async fn execute_on_file(
         &self,
         target: &Target,
-        tenant: Option<&str>,
+        (tenant, owner): (Option<&str>, Owner),
         file: sqlite::File,
         statement: &Statement,
     ) -> Result<Vec<Value>, EffectError> {
@@ -80,7 +83,7 @@ impl Sessions {
         };
         let inside = allowed.inside();
         let open = || async {
-            let place = connectors.place(tenant).await?;
+            let place = connectors.place(owner).await;
             let started =
                 sqlite::Connector::start(connectors, place, &allowed.dir, allowed.all_bytes_max, target);
             Ok(Session::Files(Box::new(started.await?)))
@@ -111,10 +114,10 @@ impl Sessions {
     pub async fn execute(
         &self,
         target: &Target,
-        tenant: Option<&str>,
+        owner: Owner,
         statement: &Statement,
     ) -> Result<Vec<Value>, EffectError> {
-        let open = || self.open(target, tenant, statement);
+        let open = || self.open(target, owner, statement);
         let mut session = Pools::take(&self.pools, &target.key, open).await?;
         let (rows, is_fresh) = match session.get()? {
             Session::Here(session) => (session.execute(statement).await, session.is_fresh()),
@@ -134,7 +137,7 @@ impl Sessions {
     async fn open(
         &self,
         target: &Target,
-        tenant: Option<&str>,
+        owner: Owner,
         statement: &Statement,
     ) -> Result<Session, EffectError> {
         let Some(connectors) = &self.connectors else {
@@ -142,7 +145,7 @@ impl Sessions {
                 .await
                 .map(|opened| Session::Here(Box::new(opened)));
         };
-        let place = connectors.place(tenant).await?;
+        let place = connectors.place(owner).await;
         let opened = Connector::open(connectors, &self.policy, target, place, statement).await;
         opened.map(|opened| Session::Connector(Box::new(opened)))
     }

@@ -17,6 +17,11 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 const ERRORS_MAX: u32 = 20;
 /// Bytes of a command.
 const LINE_BYTES_MAX: u64 = 4096;
+/// Bytes of a message for which there is room without asking, and by which it is asked for more.
+pub const ROOM_BYTES: usize = 256 << 10;
+
+const TOO_LARGE: &str = "552 5.3.4 The message is too large";
+const NO_ROOM: &str = "452 4.3.1 Too much mail is arriving at the same time: try again later";
 
 /// Who has an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +42,22 @@ pub trait Post {
     /// Who gets what is sent there.
     fn addressee<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Addressee, ServiceError>>;
 
+    /// Room for [`ROOM_BYTES`] more of a message, which is given back when it is dropped. `None`: there is none now.
+    fn room(&self) -> Option<Room> {
+        Some(Box::new(()))
+    }
+
     /// Takes a message; what its sender is replied.
     fn deliver<'a>(&'a self, recipients: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>>;
+}
+
+/// Room for a part of a message.
+pub type Room = Box<dyn Send>;
+
+/// A message that has arrived, with the room that it takes.
+struct Arrived {
+    message: Vec<u8>,
+    rooms: Vec<Room>,
 }
 
 /// What a client has said so far.
@@ -201,20 +220,25 @@ where
         }
         self.say("354 Send the message; end it with a line that contains only a dot")
             .await?;
-        let Some(message) = self.message().await? else {
-            self.forget();
-            return self.answer("552 5.3.4 The message is too large").await;
+        let arrived = match self.message().await? {
+            Ok(arrived) => arrived,
+            Err(reply) => {
+                self.forget();
+                return self.answer(reply).await;
+            }
         };
         let recipients = std::mem::take(&mut self.recipients);
         self.forget();
+        let Arrived { message, rooms } = arrived;
         let reply = self.post.deliver(&recipients, message).await;
+        drop(rooms);
         self.answer(&reply).await
     }
 
-    /// A message with its dots unstuffed. `None`: it was too large; its rest was read and thrown away.
-    async fn message(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let max = BYTES_MAX;
-        let (mut receiver, mut message, mut is_too_large) = (DataReceiver::new(), Vec::new(), false);
+    /// A message with its dots unstuffed. Of one that can't be taken the rest was read and thrown away.
+    async fn message(&mut self) -> io::Result<Result<Arrived, &'static str>> {
+        let (mut receiver, mut message, mut rooms) = (DataReceiver::new(), Vec::new(), Vec::new());
+        let mut refusal = None;
         // The end of the command's line: a dot behind it is at the beginning of one as well (RFC 5321, section 4.1.1.4).
         receiver.ingest(&mut b"\r\n".iter(), &mut Vec::new());
         loop {
@@ -226,12 +250,23 @@ where
             let is_whole = receiver.ingest(&mut bytes, &mut message);
             let used = buffer.len() - bytes.as_slice().len();
             self.stream.consume(used);
-            if message.len() > max {
-                is_too_large = true;
-                message.clear();
+            while refusal.is_none() && message.len() > ROOM_BYTES * (rooms.len() + 1) {
+                match self.post.room() {
+                    Some(room) => rooms.push(room),
+                    None => refusal = Some(NO_ROOM),
+                }
+            }
+            if message.len() > BYTES_MAX {
+                refusal = Some(TOO_LARGE);
+            }
+            if refusal.is_some() {
+                (message, rooms) = (Vec::new(), Vec::new());
             }
             if is_whole {
-                return Ok((!is_too_large).then_some(message));
+                return Ok(match refusal {
+                    Some(reply) => Err(reply),
+                    None => Ok(Arrived { message, rooms }),
+                });
             }
         }
     }
@@ -264,11 +299,14 @@ pub(super) async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
-    /// Takes whatever comes for one address.
+    /// Takes whatever comes for one address, as far as there is room.
     #[derive(Default)]
-    struct Kept(Mutex<Vec<Vec<u8>>>);
+    struct Kept(Mutex<Vec<Vec<u8>>>, Arc<()>);
+
+    /// Rooms that there are in tests.
+    const ROOMS: usize = 4;
 
     impl Post for &Kept {
         fn domain(&self) -> &str {
@@ -281,6 +319,12 @@ mod tests {
                 _ => Addressee::Unknown,
             });
             Box::pin(std::future::ready(found))
+        }
+
+        fn room(&self) -> Option<Room> {
+            // The first one is that of the test itself.
+            let is_free = Arc::strong_count(&self.1) <= ROOMS;
+            is_free.then(|| Box::new(self.1.clone()) as Room)
         }
 
         fn deliver<'a>(&'a self, _: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>> {
@@ -325,5 +369,32 @@ mod tests {
             (codes.last().map(String::as_str), messages.len()),
             (Some("354"), 0)
         );
+    }
+
+    #[tokio::test]
+    async fn a_message_for_which_there_is_no_room_is_to_be_sent_again() {
+        let line = format!("{}\r\n", "a".repeat(1022));
+        let of_kib = |kib: usize| format!("{}.\r\n", line.repeat(kib));
+        let again = |data: &str| format!("MAIL FROM:<>\r\nRCPT TO:<ann@here.example>\r\nDATA\r\n{data}");
+        let most = (ROOMS + 1) * (ROOM_BYTES >> 10);
+        let said = [
+            format!("{BEFORE}{}", of_kib(most)),
+            again(&of_kib(most + 1)),
+            again(&of_kib(BYTES_MAX >> 10)),
+            again(&of_kib(most)),
+            "QUIT\r\n".to_owned(),
+        ];
+        let (codes, messages) = replied(&said.concat()).await;
+        let of_data: Vec<&str> = codes
+            .iter()
+            .map(String::as_str)
+            .skip_while(|code| *code != "354")
+            .collect();
+        let refused = ["354", "452", "250", "250"];
+        let taken = ["354", "250", "250", "250"];
+        let last = ["354", "250", "221"];
+        assert_eq!(of_data, [&taken[..], &refused, &refused, &last].concat());
+        let bytes: Vec<usize> = messages.iter().map(Vec::len).collect();
+        assert_eq!(bytes, [most << 10; 2]);
     }
 }

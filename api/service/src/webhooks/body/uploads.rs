@@ -5,7 +5,7 @@ use super::{Fields, Problem, head, text};
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::StreamExt;
-use heddle_execution::FileService;
+use heddle_execution::{ArrivedFiles, FileService};
 use heddle_files::FileError;
 use heddle_model::error::ServiceError;
 use heddle_model::file::{FileValue, Holder};
@@ -71,27 +71,32 @@ impl From<FileError> for UploadError {
     }
 }
 
-/// Reads a form, or a body that is one file, and gives it as JSON with file values.
+/// Reads a form, or a body that is one file, and gives it as JSON with file values, and the files. If it can't be read to its end, none
+/// of them stays.
 pub async fn read<E>(
     kind: BodyKind,
     content_type: &str,
     body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
     place: &Place<'_>,
-) -> Result<Box<RawValue>, UploadError>
+) -> Result<(Box<RawValue>, ArrivedFiles), UploadError>
 where
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
+    let mut arrived = place.files.arriving(place.tenant, place.holder.clone());
     let value = match kind {
-        BodyKind::Multipart => form(content_type, body, place).await?,
-        _ => whole(content_type, body, place).await?,
+        BodyKind::Multipart => form(content_type, body, place, &mut arrived).await?,
+        _ => whole(content_type, body, place, &mut arrived).await?,
     };
-    to_raw_value(&value).map_err(|error| UploadError::Problem(format!("can't be written as JSON: {error}")))
+    let written = to_raw_value(&value)
+        .map_err(|error| UploadError::Problem(format!("can't be written as JSON: {error}")))?;
+    Ok((written, arrived))
 }
 
 async fn form<E>(
     content_type: &str,
     body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
     place: &Place<'_>,
+    arrived: &mut ArrivedFiles,
 ) -> Result<Value, UploadError>
 where
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
@@ -128,7 +133,7 @@ where
                             writer.write(bytes).await?;
                             piece = part.chunk().await.map_err(broken)?;
                         }
-                        json(&writer.finish().await?)?
+                        finished(writer, arrived).await?
                     }
                 }
             }
@@ -280,6 +285,7 @@ async fn whole<E>(
     content_type: &str,
     mut body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin,
     place: &Place<'_>,
+    arrived: &mut ArrivedFiles,
 ) -> Result<Value, UploadError>
 where
     E: Into<Box<dyn Error + Send + Sync>>,
@@ -292,7 +298,7 @@ where
         }
         writer.write(piece).await?;
     }
-    json(&writer.finish().await?)
+    finished(writer, arrived).await
 }
 
 async fn create(place: &Place<'_>, about: (&str, &str)) -> Result<heddle_files::Writer, UploadError> {
@@ -303,8 +309,11 @@ async fn create(place: &Place<'_>, about: (&str, &str)) -> Result<heddle_files::
     created.map_err(UploadError::Refused)
 }
 
-fn json(file: &FileValue) -> Result<Value, UploadError> {
-    serde_json::to_value(file)
+/// The value of a file that has come.
+async fn finished(writer: heddle_files::Writer, arrived: &mut ArrivedFiles) -> Result<Value, UploadError> {
+    let file = writer.finish().await?;
+    arrived.add(file.id);
+    serde_json::to_value(&file)
         .map_err(|error| UploadError::Problem(format!("can't be written as JSON: {error}")))
 }
 

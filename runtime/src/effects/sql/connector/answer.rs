@@ -2,6 +2,7 @@
 
 use super::super::serve::Reply;
 use crate::aside::aside_if_large;
+use crate::effects::connectors::Owner;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -42,14 +43,12 @@ impl Answer {
         })
     }
 
-    /// The same of a frame that may have megabytes, for a tenant by its id: others must not wait for that.
+    /// The same of a frame that may have megabytes, for who pays for it: others must not wait for that.
     pub async fn read_aside(
-        tenant: &str,
+        owner: Owner,
         frame: Vec<u8>,
         bytes_max: usize,
     ) -> Result<Self, serde_json::Error> {
-        // As tenants are numbered.
-        let owner = u128::from_str_radix(&tenant.replace('-', ""), 16).ok();
         let read = aside_if_large(owner, frame.len(), move || Answer::read(&frame, bytes_max)).await;
         read.unwrap_or_else(|| Err(Error::custom("it could not be read")))
     }

@@ -8,7 +8,7 @@ use super::super::serve::{OnFile, SQLITE_WORKER};
 use super::super::statement::Statement;
 use super::super::target::Target;
 use super::place::File;
-use crate::effects::connectors::{Connectors, LIMITS, Place};
+use crate::effects::connectors::{Connectors, LIMITS, Owner, Place};
 use heddle_processes::{Limits, Worker, WorkerError};
 use heddle_sandbox::clock::{monotonic, since};
 use heddle_sandbox::{EffectCode, EffectError};
@@ -62,9 +62,9 @@ impl Connector {
         })
     }
 
-    /// The tenant whose files it has.
-    pub fn tenant(&self) -> &str {
-        &self.place.tenant
+    /// Who pays for it.
+    pub fn owner(&self) -> Owner {
+        self.place.owner
     }
 
     /// Whether it may serve another statement.
@@ -93,7 +93,7 @@ impl Connector {
         self.busy += since(began);
         let answer = answer.map_err(|error| ended(target, &error))?;
         let confused = |error: serde_json::Error| ended(target, &WorkerError::Malformed(error.to_string()));
-        let answer = Answer::read_aside(&self.place.tenant, answer, statement.bytes_max).await;
+        let answer = Answer::read_aside(self.place.owner, answer, statement.bytes_max).await;
         let answer = answer.map_err(confused)?;
         self.is_broken = false;
         match answer {

@@ -1,19 +1,23 @@
-//! Places of each owner: as many at a time as an owner has, for as long as somebody has or wants one. Knows nothing of what takes them.
+//! Places of each owner: as many at a time as an owner has, for as long as somebody has or wants one. Whoever has much to be done waits
+//! for their own, and for nobody else's. Knows nothing of who owners are and what takes their places.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 
 /// Owners from which on those of whom nobody has or wants a place are forgotten.
-pub(crate) const REMEMBERED_MAX: usize = 1_024;
+pub const REMEMBERED_MAX: usize = 1_024;
 
-/// As many places for each owner. `None` is an owner as well.
-pub struct PerOwner {
+/// As many places for each owner.
+#[derive(Debug)]
+pub struct PerOwner<K> {
     places: usize,
-    by_owner: Mutex<HashMap<Option<u128>, Weak<Semaphore>>>,
+    by_owner: Mutex<HashMap<K, Weak<Semaphore>>>,
 }
 
-impl PerOwner {
+impl<K: Eq + Hash> PerOwner<K> {
+    /// So many for each.
     pub fn new(places: usize) -> Self {
         PerOwner {
             places,
@@ -21,8 +25,9 @@ impl PerOwner {
         }
     }
 
-    /// The places of an owner, which are never closed.
-    pub fn of(&self, owner: Option<u128>) -> Arc<Semaphore> {
+    /// The places of an owner, to be acquired as owned ones: they are the same for as long as somebody has or wants one. Never
+    /// closed.
+    pub fn of(&self, owner: K) -> Arc<Semaphore> {
         let mut by_owner = self.by_owner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = by_owner.get(&owner).and_then(Weak::upgrade) {
             return places;
@@ -36,7 +41,6 @@ impl PerOwner {
     }
 
     /// How many owners it has places for, forgotten ones left out.
-    #[cfg(test)]
     pub fn remembered(&self) -> usize {
         self.by_owner.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

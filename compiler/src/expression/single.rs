@@ -1,0 +1,321 @@
+//! Whether every object in a value is in one place only, as in what is read from JSON.
+//!
+//! What an expression gives may be handed on as a copy only if nobody can tell: if an object in it were there twice,
+//! changing it in one place would show in the other.
+
+use super::code::FILE_MARK;
+use super::lowering::{STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
+use super::{Element, Expression, Name, Property};
+use heddle_values::methods::{Global, Method};
+
+/// Whether that is certain of `value`, with the values of the names in front of it; all that these are made of are
+/// `input`, `item` and constants.
+pub(super) fn is_single(declared: &[(u32, Expression)], value: &Expression) -> bool {
+    let mut origins = Origins {
+        functions: vec![Function::default()],
+    };
+    for (name, value) in declared {
+        origins.declare(*name, value);
+    }
+    origins.of(value).is_some_and(|parts| are_apart(&parts))
+}
+
+/// What objects of a value are parts of, each of them at most once for each time that it is listed.
+type Parts = Vec<Place>;
+
+/// The start of a path, and the path.
+#[derive(Clone, PartialEq)]
+struct Place {
+    root: Root,
+    path: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Root {
+    Input,
+    Item,
+    /// The element that a function is called with.
+    Element,
+}
+
+impl Place {
+    /// Whether one is part of the other.
+    fn meets(&self, other: &Place) -> bool {
+        self.root == other.root && self.path.iter().zip(&other.path).all(|(a, b)| a == b)
+    }
+}
+
+/// Whether no two places have anything in common. `input` and `item` may.
+fn are_apart(parts: &[Place]) -> bool {
+    let roots = |root| parts.iter().any(|place| place.root == root);
+    let apart = |(at, place): (usize, &Place)| !parts.iter().take(at).any(|other| other.meets(place));
+    !(roots(Root::Input) && roots(Root::Item)) && parts.iter().enumerate().all(apart)
+}
+
+/// A value's name in a function.
+struct Named {
+    index: u32,
+    /// The place that it is, if it is one.
+    place: Option<Place>,
+    parts: Option<Parts>,
+}
+
+#[derive(Default)]
+struct Function {
+    names: Vec<Named>,
+}
+
+struct Origins {
+    /// Functions around, the innermost last. The first is the node's own, which is called once.
+    functions: Vec<Function>,
+}
+
+impl Origins {
+    fn declare(&mut self, index: u32, value: &Expression) {
+        let named = Named {
+            index,
+            place: self.place(value),
+            parts: self.of(value),
+        };
+        if let Some(function) = self.functions.last_mut() {
+            function.names.push(named);
+        }
+    }
+
+    /// The name's value in the innermost function.
+    fn named(&self, index: u32) -> Option<&Named> {
+        let names = &self.functions.last()?.names;
+        names.iter().rev().find(|named| named.index == index)
+    }
+
+    /// The place that an expression reads, if it is one.
+    fn place(&self, value: &Expression) -> Option<Place> {
+        let at = |root| {
+            Some(Place {
+                root,
+                path: Vec::new(),
+            })
+        };
+        match value {
+            Expression::Name(Name::Input) => at(Root::Input),
+            Expression::Name(Name::Item) => at(Root::Item),
+            Expression::Parameter { up: 0, index } => match self.named(*index) {
+                Some(named) => named.place.clone(),
+                None if *index == 0 && self.functions.len() > 1 => at(Root::Element),
+                None => None,
+            },
+            Expression::Member(object, name) => {
+                let mut place = self.nested(|origins| origins.place(object))?;
+                place.path.push(name.clone());
+                Some(place)
+            }
+            Expression::Index(object, key) => match **key {
+                Expression::Number(at) => {
+                    let mut place = self.nested(|origins| origins.place(object))?;
+                    place.path.push(at.to_string());
+                    Some(place)
+                }
+                _ => None,
+            },
+            // What is taken apart has its elements in the same places.
+            Expression::Array(elements) => match elements.as_slice() {
+                [Element::Spread(inner)] => self.nested(|origins| origins.place(inner)),
+                _ => None,
+            },
+            Expression::Optional(inner) | Expression::Chain(inner) => {
+                self.nested(|origins| origins.place(inner))
+            }
+            _ => None,
+        }
+    }
+
+    /// With enough stack for one level more.
+    fn nested<T>(&self, work: impl FnOnce(&Self) -> T) -> T {
+        stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || work(self))
+    }
+
+    /// What the objects of a value are parts of; none if that is not certain.
+    fn of(&mut self, value: &Expression) -> Option<Parts> {
+        stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || self.parts(value))
+    }
+
+    fn parts(&mut self, value: &Expression) -> Option<Parts> {
+        if let Some(place) = self.place(value) {
+            return Some(vec![place]);
+        }
+        match value {
+            Expression::Undefined
+            | Expression::Null
+            | Expression::Bool(_)
+            | Expression::Number(_)
+            | Expression::String(_)
+            | Expression::Template(..)
+            | Expression::Text(_)
+            | Expression::Unary(..)
+            | Expression::Binary(..) => Some(Vec::new()),
+            // It fails.
+            Expression::Member(object, _) if **object == Expression::Null => Some(Vec::new()),
+            // Something in the object, or all of it.
+            Expression::Member(object, _) | Expression::Index(object, _) => self.of(object),
+            Expression::Optional(inner) | Expression::Chain(inner) => self.of(inner),
+            Expression::Logical(_, left, right) | Expression::Conditional(_, left, right) => {
+                let mut parts = self.of(left)?;
+                parts.extend(self.of(right)?);
+                Some(parts)
+            }
+            Expression::Sequence(values) => self.of(values.last()?),
+            Expression::Let(index, value, body) => {
+                self.declare(*index, value);
+                self.of(body)
+            }
+            Expression::Parameter { up, index } => self.parameter(*up, *index),
+            Expression::Array(elements) => self.array(elements),
+            Expression::Object(properties) => self.object(properties),
+            Expression::Method(call) => self.method(&call.receiver, call.method, &call.arguments),
+            Expression::Global(global, arguments) => self.global(*global, arguments),
+            Expression::Name(_) | Expression::Lambda(_) | Expression::Script(_) | Expression::Attempt(_) => {
+                None
+            }
+        }
+    }
+
+    /// A parameter that is no place: the position of an element, or a name's value.
+    fn parameter(&self, up: u32, index: u32) -> Option<Parts> {
+        let at = self.functions.len().checked_sub(up as usize + 1)?;
+        let function = self.functions.get(at)?;
+        match function.names.iter().rev().find(|named| named.index == index) {
+            // In a function within, it would be there as often as that is called.
+            Some(named) => named.parts.clone().filter(|parts| up == 0 || parts.is_empty()),
+            None => (at > 0 && index == 1).then(Vec::new),
+        }
+    }
+
+    fn array(&mut self, elements: &[Element]) -> Option<Parts> {
+        let mut parts = Vec::new();
+        for element in elements {
+            let (Element::Item(value) | Element::Spread(value)) = element;
+            parts.extend(self.of(value)?);
+        }
+        Some(parts)
+    }
+
+    fn object(&mut self, properties: &[Property]) -> Option<Parts> {
+        let mut parts = Vec::new();
+        for property in properties {
+            match property {
+                Property::Named(name, value) if name != FILE_MARK => parts.extend(self.of(value)?),
+                Property::Spread(value) => parts.extend(self.of(value)?),
+                Property::Named(..) | Property::Computed(..) => return None,
+            }
+        }
+        Some(parts)
+    }
+
+    fn method(&mut self, receiver: &Expression, method: Method, arguments: &[Element]) -> Option<Parts> {
+        if gives_plain(method) {
+            return Some(Vec::new());
+        }
+        match method {
+            Method::At
+            | Method::Filter
+            | Method::Find
+            | Method::FindLast
+            | Method::Flat
+            | Method::Pop
+            | Method::Reverse
+            | Method::Shift
+            | Method::Slice
+            | Method::Sort
+            | Method::ToReversed
+            | Method::ToSorted => self.of(receiver),
+            Method::Concat => {
+                let mut parts = self.of(receiver)?;
+                parts.extend(self.array(arguments)?);
+                Some(parts)
+            }
+            Method::Map | Method::FlatMap => {
+                let [Element::Item(Expression::Lambda(body)), ..] = arguments else {
+                    return None;
+                };
+                let receiver = self.of(receiver)?;
+                self.functions.push(Function::default());
+                let made = self.of(body);
+                self.functions.pop();
+                let made = made?;
+                let of_element = made.iter().all(|place| place.root == Root::Element);
+                match made.is_empty() {
+                    true => Some(made),
+                    false => (of_element && are_apart(&made)).then_some(receiver),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn global(&mut self, global: Global, arguments: &[Element]) -> Option<Parts> {
+        match (global, arguments) {
+            (
+                Global::Boolean
+                | Global::IsFinite
+                | Global::IsNaN
+                | Global::JSONStringify
+                | Global::MathAbs
+                | Global::MathCeil
+                | Global::MathFloor
+                | Global::MathMax
+                | Global::MathMin
+                | Global::MathRound
+                | Global::MathSign
+                | Global::MathSqrt
+                | Global::MathTrunc
+                | Global::Number
+                | Global::ObjectKeys
+                | Global::ParseFloat
+                | Global::ParseInt
+                | Global::String,
+                _,
+            ) => Some(Vec::new()),
+            (Global::ObjectEntries | Global::ObjectValues | Global::ArrayFrom, [Element::Item(value)]) => {
+                self.of(value)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Methods that give a text, a number or the like, or a new array of these.
+fn gives_plain(method: Method) -> bool {
+    matches!(
+        method,
+        Method::CharAt
+            | Method::CharCodeAt
+            | Method::CodePointAt
+            | Method::EndsWith
+            | Method::Every
+            | Method::FindIndex
+            | Method::FindLastIndex
+            | Method::HasOwnProperty
+            | Method::Includes
+            | Method::IndexOf
+            | Method::Join
+            | Method::LastIndexOf
+            | Method::PadEnd
+            | Method::PadStart
+            | Method::Repeat
+            | Method::Replace
+            | Method::ReplaceAll
+            | Method::Some
+            | Method::Split
+            | Method::StartsWith
+            | Method::Substr
+            | Method::Substring
+            | Method::ToFixed
+            | Method::ToLowerCase
+            | Method::ToPrecision
+            | Method::ToString
+            | Method::ToUpperCase
+            | Method::Trim
+            | Method::TrimEnd
+            | Method::TrimStart
+    )
+}

@@ -1,0 +1,85 @@
+//! How much what becomes of a workflow or a flow may take. What one node has may be repeated by many others, or many times by its own
+//! translation, so that a small file could become more than there is memory for.
+
+use serde_json::Value;
+use std::cell::Cell;
+
+/// Bytes of all parameters and code of a pattern.
+const BYTES_MAX: usize = 24 << 20;
+/// Bytes by which names may grow that are written out in its expressions.
+const GROWTH_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a value that is written at many places.
+const REPEATED_BYTES_MAX: usize = 1 << 10;
+/// What a value takes besides its texts.
+const VALUE_BYTES: usize = 16;
+
+/// Why a node is a stub for which there is no room.
+pub(crate) const TOO_LARGE: &str =
+    "what becomes of all nodes together would be too large: import some of them at a time";
+
+/// The room of one pattern.
+pub(crate) struct Room(usize);
+
+impl Default for Room {
+    fn default() -> Self {
+        Room(BYTES_MAX)
+    }
+}
+
+impl Room {
+    /// Takes room for so many bytes; `false`: there is less than that.
+    pub fn take(&mut self, bytes: usize) -> bool {
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
+/// By how much the expressions of one pattern may still grow.
+#[derive(Debug)]
+pub(crate) struct Growth(Cell<Option<usize>>);
+
+impl Default for Growth {
+    fn default() -> Self {
+        Growth(Cell::new(Some(GROWTH_BYTES_MAX)))
+    }
+}
+
+impl Growth {
+    /// Takes room for so many bytes.
+    pub fn take(&self, bytes: usize) {
+        self.0.set(self.0.get().and_then(|left| left.checked_sub(bytes)));
+    }
+
+    /// Whether more was to be taken than there was. Nothing that was made from then on means what it should.
+    pub fn is_over(&self) -> bool {
+        self.0.get().is_none()
+    }
+}
+
+/// What values take, about.
+pub(crate) fn bytes<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+    let mut open: Vec<&Value> = values.into_iter().collect();
+    let mut bytes = 0_usize;
+    while let Some(value) = open.pop() {
+        let own = match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => {
+                open.extend(items);
+                0
+            }
+            Value::Object(fields) => {
+                open.extend(fields.values());
+                fields.keys().map(String::len).sum()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        };
+        bytes = bytes.saturating_add(own).saturating_add(VALUE_BYTES);
+    }
+    bytes
+}
+
+/// Whether a value is short enough to be written at many places.
+pub(crate) fn is_short(value: &Value) -> bool {
+    bytes([value]) <= REPEATED_BYTES_MAX
+}
