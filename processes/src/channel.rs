@@ -10,6 +10,7 @@ use crate::link::{self, LinkLimits, LinkReceiver, LinkSender};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::thread;
 
 /// The socket to the parent.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Channel {
     /// thread, with the last argument of the command line.
     ///
     /// Files can't be opened afterwards. What asks the system for the main thread's stack does that: do the work on a
-    /// thread that is started after this call.
+    /// thread that is started after this call, as [`Channel::serve`] does.
     pub fn confined(limits: &str, rights: Rights) -> Result<Self, ChannelError> {
         let (channel, ()) = Channel::confined_after(limits, rights, || Ok(()))?;
         Ok(channel)
@@ -53,6 +54,23 @@ impl Channel {
             layers,
         };
         Ok((channel, prepared))
+    }
+
+    /// Does the work on one thread of this kind, until its parent asks no more. A panic ends the process with 101, having said why.
+    pub fn serve(
+        self,
+        threads: thread::Builder,
+        work: impl FnOnce(Channel) + Send + 'static,
+    ) -> Result<(), ChannelError> {
+        let ended = threads.spawn(move || work(self)).map(|thread| thread.join());
+        match ended {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => std::process::exit(101),
+            Err(source) => Err(ChannelError::Confine {
+                layer: "threads",
+                source,
+            }),
+        }
     }
 
     /// What holds this process.

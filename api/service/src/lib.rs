@@ -18,6 +18,7 @@ pub mod peers;
 pub mod rate_limit;
 pub mod removing;
 pub mod replays;
+pub mod rooms;
 pub mod series;
 mod service;
 pub mod test_cases;

@@ -8,7 +8,6 @@ pub mod journal;
 pub mod jwt;
 pub mod key_sets;
 mod limits;
-pub mod rooms;
 pub mod snippets;
 pub mod sweeper;
 pub mod turns;
@@ -17,6 +16,7 @@ pub use cache::Endpoint;
 pub(crate) use limits::Counts;
 pub use limits::{CountedBy, Limits, Settings as LimitSettings};
 
+use crate::rooms::Rooms;
 use cache::Endpoints;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
@@ -31,7 +31,6 @@ use heddle_store::webhook_logs::{
 use heddle_store::{Store, StoreError};
 use journal::Journal;
 use key_sets::KeySets;
-use rooms::Rooms;
 use std::sync::Arc;
 use std::time::Duration;
 use turns::Turns;

@@ -457,10 +457,10 @@ pub(crate) fn compiled_code(source: &str, options: &Options) -> Vec<(String, Arg
     let mut rest = None;
     match crate::expression::code(source) {
         Ok(expression) => code.expression = Some(expression),
-        Err(reasons) if reasons.is_empty() => return Vec::new(),
-        Err(reasons) => {
+        Err((reasons, _)) if reasons.is_empty() => return Vec::new(),
+        Err((reasons, part)) => {
             code.reasons = reasons;
-            if let Some(part) = crate::expression::part(source) {
+            if let Some(part) = part {
                 rest = Some((REST_OF_CODE.to_owned(), Argument::Constant(part.rest.into())));
                 code.expression = Some(part.expression);
                 code.part = Some(part.span);

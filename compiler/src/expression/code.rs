@@ -7,21 +7,17 @@
 use super::exact::{self, fails, text};
 use super::lowering::{Lowering, Scope};
 use super::order::order_in_code;
-use super::scan::too_deep_at;
 use super::syntax::without_parentheses;
-use super::tree::{program, with_program_names, with_stack};
+use super::tree::with_program_names;
 use super::unsupported;
 use super::{Binary, Element, Expression, MethodCall, Name, Names, NodeName, Problem, Reason, Unary};
 use heddle_values::methods::{Global, Method};
-use oxc_allocator::Allocator;
 use oxc_ast::ast;
 use oxc_semantic::Semantic;
 use oxc_span::{GetSpan, Span};
 
 /// Index of the parameter that is all that the function is given.
 pub(super) const ARGUMENT: u32 = u32::MAX;
-/// Levels of brackets and the like.
-pub(super) const NESTING_MAX: usize = 50;
 /// Arguments of a call that spreads a list: far fewer than the engine takes.
 const ARGUMENTS_MAX: f64 = 10_000.0;
 /// What values that refer to files inherit in code, besides what all objects do.
@@ -29,43 +25,31 @@ const OF_FILES: &[&str] = &["arrayBuffer", "bytes", "json", "slice", "text"];
 /// The property by which a value refers to a file.
 pub(super) const FILE_MARK: &str = "$file";
 
-/// A module's function, if all of it can be compiled; else why not, in the order of the source. Its `params` are read as
-/// `$a`.
-pub(crate) fn code(source: &str) -> Result<Expression, Vec<Reason>> {
-    // The engine's own stack ends where this is not far off.
-    if let Some(at) = too_deep_at(source, NESTING_MAX) {
-        let at = source.floor_char_boundary(at);
-        return Err(vec![Reason {
-            what: format!("code that nests more than {NESTING_MAX} levels"),
-            span: at..source.ceil_char_boundary(at + 1),
-        }]);
+/// A module's function, if all of it can be compiled; else why not, in the order of the source, or nothing if it is not valid. Its
+/// `params` are read as `$a`.
+pub(super) fn code(source: &str, program: &ast::Program<'_>) -> Result<Expression, Vec<Reason>> {
+    let mut lowering = Lowering::new(&NoNames);
+    lowering.is_code = true;
+    let mut expression = lowering.module(program);
+    lowering.note_seen_changes(&mut expression);
+    let Lowering {
+        mut reasons,
+        problems,
+        ..
+    } = lowering;
+    reasons.extend(problems.into_iter().map(|problem| Reason {
+        what: problem.message,
+        span: problem.span,
+    }));
+    if reasons.is_empty() {
+        let semantic = with_program_names(source, program).ok_or_else(Vec::new)?;
+        reasons.extend(used_before(&semantic));
     }
-    with_stack(source, || {
-        let allocator = Allocator::default();
-        let program = program(source, &allocator).ok_or_else(Vec::new)?;
-        let mut lowering = Lowering::new(&NoNames);
-        lowering.is_code = true;
-        let mut expression = lowering.module(program);
-        lowering.note_seen_changes(&mut expression);
-        let Lowering {
-            mut reasons,
-            problems,
-            ..
-        } = lowering;
-        reasons.extend(problems.into_iter().map(|problem| Reason {
-            what: problem.message,
-            span: problem.span,
-        }));
-        if reasons.is_empty() {
-            let semantic = with_program_names(source, program).ok_or_else(Vec::new)?;
-            reasons.extend(used_before(&semantic));
-        }
-        reasons.sort_by_key(|reason| (reason.span.start, reason.span.end));
-        match reasons.is_empty() {
-            true => Ok(expression),
-            false => Err(reasons),
-        }
-    })
+    reasons.sort_by_key(|reason| (reason.span.start, reason.span.end));
+    match reasons.is_empty() {
+        true => Ok(expression),
+        false => Err(reasons),
+    }
 }
 
 /// Names that are read where they have no value yet, or that are declared twice.

@@ -6,13 +6,11 @@
 //! was. Nobody can tell: no object of the list is in it twice ([`super::single`]), and none can be reached in another way.
 
 use super::Expression;
-use super::code::{ARGUMENT, NESTING_MAX, NoNames, called};
+use super::code::{ARGUMENT, NoNames, called};
 use super::lowering::{Lowering, Scope};
-use super::scan::too_deep_at;
 use super::single::is_single;
 use super::syntax::without_parentheses;
-use super::tree::{program, with_program_names, with_stack};
-use oxc_allocator::Allocator;
+use super::tree::with_program_names;
 use oxc_ast::{AstKind, ast};
 use oxc_semantic::Semantic;
 use oxc_span::{GetSpan, Span};
@@ -35,45 +33,38 @@ pub(crate) struct Part {
 }
 
 /// The part of a module that can be compiled, if there is one that is worth it.
-pub(crate) fn part(source: &str) -> Option<Part> {
-    if too_deep_at(source, NESTING_MAX).is_some() {
+pub(super) fn part(source: &str, program: &ast::Program<'_>) -> Option<Part> {
+    let function = exported(program)?;
+    let semantic = with_program_names(source, program)?;
+    if uses_names_of_functions(&semantic, &function) {
         return None;
     }
-    with_stack(source, || {
-        let allocator = Allocator::default();
-        let program = program(source, &allocator)?;
-        let function = exported(program)?;
-        let semantic = with_program_names(source, program)?;
-        if uses_names_of_functions(&semantic, &function) {
-            return None;
-        }
-        let mut lowering = Lowering::new(&NoNames);
-        lowering.is_code = true;
-        lowering.is_part = true;
-        lowering.height = DECLARED_MAX;
-        lowering.scopes.push(Scope::default());
-        let mut declared = Vec::new();
-        let constants = lowering.constants(program, &mut declared);
-        let given = lowering.given_to(function.parameters, &mut declared)?;
-        let candidates = lowering.candidates(function.body, &mut declared);
-        let names = Names {
-            semantic: &semantic,
-            given: &given.names,
-            constants: &constants,
-        };
-        let mut found = candidates.into_iter().rev();
-        let found = found.find_map(|candidate| {
-            let is_free = names.are_free(&candidate);
-            let expression = is_free.then(|| lowering.whole_of(&candidate, &declared))??;
-            Some((candidate, expression))
-        });
-        let (candidate, expression) = found?;
-        let span = candidate.value_span;
-        Some(Part {
-            expression,
-            rest: rest(source, &candidate, &given.input),
-            span: span.start as usize..span.end as usize,
-        })
+    let mut lowering = Lowering::new(&NoNames);
+    lowering.is_code = true;
+    lowering.is_part = true;
+    lowering.height = DECLARED_MAX;
+    lowering.scopes.push(Scope::default());
+    let mut declared = Vec::new();
+    let constants = lowering.constants(program, &mut declared);
+    let given = lowering.given_to(function.parameters, &mut declared)?;
+    let candidates = lowering.candidates(function.body, &mut declared);
+    let names = Names {
+        semantic: &semantic,
+        given: &given.names,
+        constants: &constants,
+    };
+    let mut found = candidates.into_iter().rev();
+    let found = found.find_map(|candidate| {
+        let is_free = names.are_free(&candidate);
+        let expression = is_free.then(|| lowering.whole_of(&candidate, &declared))??;
+        Some((candidate, expression))
+    });
+    let (candidate, expression) = found?;
+    let span = candidate.value_span;
+    Some(Part {
+        expression,
+        rest: rest(source, &candidate, &given.input),
+        span: span.start as usize..span.end as usize,
     })
 }
 

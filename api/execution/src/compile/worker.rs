@@ -170,21 +170,8 @@ fn take_part(from: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The worker process, until its parent asks no more.
 pub fn serve(limits: &str) -> Result<(), ChannelError> {
-    let channel = Channel::confined(limits, Rights::Compute)?;
-    // Not on the main thread, which would look for its stack's size in a file.
-    let work = std::thread::Builder::new().stack_size(STACK_BYTES);
-    let ended = work
-        .spawn(move || answer_all(channel))
-        .map(|thread| thread.join());
-    match ended {
-        Ok(Ok(())) => Ok(()),
-        // It has said why.
-        Ok(Err(_)) => std::process::exit(101),
-        Err(source) => Err(ChannelError::Confine {
-            layer: "threads",
-            source,
-        }),
-    }
+    let threads = std::thread::Builder::new().stack_size(STACK_BYTES);
+    Channel::confined(limits, Rights::Compute)?.serve(threads, answer_all)
 }
 
 fn answer_all(mut channel: Channel) {

@@ -3,27 +3,14 @@
 
 use super::decoder::answer;
 use heddle_processes::{Channel, ChannelError, Rights};
+use std::thread::Builder;
 
 /// Its name on the command line.
 pub const KIND: &str = "message";
 
 /// Reads messages until its parent asks no more.
 pub fn serve(limits: &str) -> Result<(), ChannelError> {
-    let channel = Channel::confined(limits, Rights::Compute)?;
-    // Not on the main thread, which would look for its stack's size in a file.
-    let work = std::thread::Builder::new();
-    let ended = work
-        .spawn(move || answer_all(channel))
-        .map(|thread| thread.join());
-    match ended {
-        Ok(Ok(())) => Ok(()),
-        // It has said why.
-        Ok(Err(_)) => std::process::exit(101),
-        Err(source) => Err(ChannelError::Confine {
-            layer: "threads",
-            source,
-        }),
-    }
+    Channel::confined(limits, Rights::Compute)?.serve(Builder::new(), answer_all)
 }
 
 fn answer_all(mut channel: Channel) {

@@ -7,13 +7,13 @@ pub mod session;
 
 use super::{Delivery, Destination, deliver, destination};
 use crate::Service;
+use crate::rooms::Rooms;
 use futures_util::future::BoxFuture;
 use heddle_model::error::{Code, ServiceError, chain};
 use session::{Addressee, Post, ROOM_BYTES, Room, Session, in_time};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -29,70 +29,25 @@ const SESSION_MAX: Duration = Duration::from_secs(600);
 /// The first 64 bits of an address of IPv6: those of one customer.
 const NETWORK_V6: u128 = u128::MAX << 64;
 
-/// Places for connections, or for parts of messages, by address.
-struct Places {
-    all: usize,
-    held: Mutex<HashMap<IpAddr, usize>>,
-}
-
-/// One of them, given back when dropped.
-struct Place {
-    places: Arc<Places>,
-    address: IpAddr,
-}
-
-impl Places {
-    fn new(all: usize) -> Arc<Self> {
-        Arc::new(Places {
-            all,
-            held: Mutex::default(),
-        })
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `None`: the address has as many as are free.
-    fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
-        let address = match peer.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK_V6)),
-            address => address,
-        };
-        let mut held = self.held();
-        let free = self.all.saturating_sub(held.values().sum());
-        let own = held.get(&address).copied().unwrap_or_default();
-        if own >= free {
-            return None;
-        }
-        held.insert(address, own + 1);
-        Some(Place {
-            places: self.clone(),
-            address,
-        })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut held = self.places.held();
-        match held.get_mut(&self.address) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(held.remove(&self.address)),
-        }
+/// Whose share of connections and memory an address has.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK_V6)),
+        address => address,
     }
 }
 
 /// Takes connections until the task is aborted.
 pub async fn serve(service: Service, listener: TcpListener) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let places = Places::new(CONNECTIONS_MAX);
-    let arriving = Places::new(ARRIVING_BYTES_MAX / ROOM_BYTES);
+    let connections = Rooms::new(CONNECTIONS_MAX, 0);
+    let arriving = Rooms::new(ARRIVING_BYTES_MAX, 0);
     // Never closed, so there is always a permit to wait for.
     while let Ok(permit) = room.clone().acquire_owned().await {
         match listener.accept().await {
             Ok((mut stream, peer)) => {
-                let Some(place) = places.take(peer.ip()) else {
+                let network = network(peer.ip());
+                let Some(place) = connections.take(network, 1) else {
                     tokio::spawn(async move {
                         let refusal = b"421 4.7.0 Too many connections from your address\r\n";
                         // Whoever does not listen is gone all the same.
@@ -103,7 +58,7 @@ pub async fn serve(service: Service, listener: TcpListener) {
                 let client = Client {
                     service: service.clone(),
                     arriving: arriving.clone(),
-                    address: peer.ip(),
+                    network,
                 };
                 tokio::spawn(async move {
                     let _held = (permit, place);
@@ -125,8 +80,8 @@ pub async fn serve(service: Service, listener: TcpListener) {
 /// Whoever sends messages, which become runs.
 struct Client {
     service: Service,
-    arriving: Arc<Places>,
-    address: IpAddr,
+    arriving: Rooms<IpAddr>,
+    network: IpAddr,
 }
 
 impl Post for Client {
@@ -145,7 +100,7 @@ impl Post for Client {
     }
 
     fn room(&self) -> Option<Room> {
-        let place = self.arriving.take(self.address)?;
+        let place = self.arriving.take(self.network, ROOM_BYTES)?;
         Some(Box::new(place))
     }
 

@@ -1,7 +1,7 @@
 //! Writes the webhook log in the background: each write takes all lines that have accumulated during the previous one.
 //! Readers of the log first wait until the lines of all answered requests are written, so that none is missing.
 
-use super::rooms::{Room, Rooms};
+use crate::rooms::{Room, Rooms};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::ids::EndpointId;

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Request, Response, StatusCode};
+use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use axum::routing::future::RouteFuture;
 use heddle_model::Code;
@@ -130,12 +130,6 @@ impl Future for Answering {
 
 /// Holds an answer back, if it is one of too many refusals.
 fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold> {
-    if !matches!(
-        response.status(),
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
-    ) {
-        return None;
-    }
     response.extensions().get::<TooMany>()?;
     let address = &connection.address;
     let wait = address.pace.wait(monotonic(), address.is_exempt)?;

@@ -1,5 +1,6 @@
-//! Room for what is as large as somebody makes it, and is kept until somebody else has taken it, who may take long: events until they are
-//! written for the tap, and answers until they are sent. Nobody gets more of it than is free besides. Knows nothing of what is kept.
+//! Room for what somebody makes as large or as many as they like, and what is kept until somebody has taken it, who may take long: events
+//! until they are written for the tap, answers until they are sent, and connections and messages by SMTP. Nobody gets more of it than is
+//! free besides. Knows nothing of what is kept.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -38,7 +39,7 @@ impl<K: Copy + Eq + Hash> Clone for Rooms<K> {
 }
 
 impl<K: Copy + Eq + Hash> Rooms<K> {
-    /// Room for so many bytes, of which what is small takes none.
+    /// Room for so many bytes, or whatever else it is that is counted; what is small takes none.
     pub fn new(bytes_max: usize, small_bytes_max: usize) -> Self {
         let held = Held {
             bytes: 0,
