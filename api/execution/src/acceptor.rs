@@ -3,6 +3,7 @@
 //! beside them.
 
 use crate::answer_stream::{Beginning, Begun};
+use crate::attempt::{PlainEnd, Signal};
 use crate::backlog::Backlog;
 use crate::beside::Beside;
 use crate::dispatcher::Dispatcher;
@@ -23,6 +24,7 @@ use heddle_model::ids::RunId;
 use heddle_model::status::Phase;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::notices::{self, Notice};
+use heddle_store::runs::journal as stored_journal;
 use heddle_store::runs::{self, AcceptedRow, KeyRow};
 use heddle_store::turns::Turns;
 use heddle_store::{Failed, Load, Store, StoreError};
@@ -112,6 +114,9 @@ pub enum Answer {
 struct Waiting {
     /// Until it is on its way to the database.
     row: Option<AcceptedRow>,
+    /// Of a run that has ended: for the one that waits for that, which finds it if this server is gone by then, or if it has no place for
+    /// it yet. Until it is on its way to the database.
+    signal: Option<Signal>,
     load: Load,
     key: Option<(String, String)>,
     run: Run,
@@ -278,6 +283,7 @@ impl Acceptor {
         Waiting {
             load: load(&row, &run),
             row: Some(row),
+            signal: None,
             key,
             run,
             stage: Stage::Due,
@@ -298,19 +304,24 @@ impl Acceptor {
         let (executing, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
         let (mut row, run) = (row(&executing, text, key.clone()), executing.without_event());
         let by = (&self.parts.clock, &self.patience);
-        let stage = match early::begin(executor, by, executing, place).await {
-            Early::Begun(stored) => Stage::Begun(stored),
-            Early::Ended(end, ended) => {
+        let (stage, signal) = match early::begin(executor, by, executing, place).await {
+            Early::Begun(stored) => (Stage::Begun(stored), None),
+            Early::Ended(PlainEnd {
+                row: end,
+                signal,
+                ended,
+            }) => {
                 let figures = Figures::of(&end);
                 run.deployment.state.count(&end.used());
                 row.end = Some(end);
-                Stage::Ended(ended, figures)
+                (Stage::Ended(ended, figures), signal)
             }
         };
         let (answer, answered) = oneshot::channel();
         let waiting = Box::new(Waiting {
             load: load(&row, &run),
             row: Some(row),
+            signal,
             key,
             run,
             stage,
@@ -514,7 +525,9 @@ async fn store_group(
     (load, group): (Load, &mut [Box<Waiting>]),
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
-    if executes && rows.iter().all(|row| row.key.is_none()) {
+    let signal_of = |it: &mut Box<Waiting>| Some((it.run.id, it.signal.take()?));
+    let signals: Vec<(RunId, Signal)> = group.iter_mut().filter_map(signal_of).collect();
+    if executes && signals.is_empty() && rows.iter().all(|row| row.key.is_none()) {
         if !store.is_shared() {
             runs::accept_alone(store, server, (load, rows)).await?;
         } else if !runs::accept_shared(store, server, (load, rows)).await? {
@@ -544,10 +557,18 @@ async fn store_group(
                 }
                 let is_new = |row: &AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
+                let is_stored = |run: RunId| new.iter().any(|row| row.id == run);
+                let signals: Vec<Signal> = signals
+                    .into_iter()
+                    .filter_map(|(run, signal)| is_stored(run).then_some(signal))
+                    .collect();
                 let owner = if executes { &server } else { runs::NOBODY };
                 let Some(later) = runs::accept(db, &server, owner, (load, new)).await? else {
                     return Err(StoreError::Unavailable(Failed::NoLease));
                 };
+                for signal in &signals {
+                    stored_journal::leave(db, signal.parent, &signal.key, &signal.payload).await?;
+                }
                 if !executes {
                     notices::tell(db, Notice::Accepted).await?;
                 }

@@ -129,9 +129,7 @@ impl EndingRun {
     pub fn is_large(&self) -> bool {
         let outcome = self.outcome.as_ref();
         let unsaved = outcome.map_or(0, |(_, outcome)| journal::bytes_of(&outcome.unsaved));
-        let output = self.ended.output.as_ref().filter(|_| self.run.parent.is_some());
-        let sent = output.map_or(0, |output| output.get().len());
-        !is_small(unsaved.saturating_add(sent))
+        !is_small(unsaved.saturating_add(bytes_sent(&self.run, &self.ended)))
     }
 
     /// Its end, as it is recorded.
@@ -151,9 +149,18 @@ impl EndingRun {
     }
 }
 
+/// The end of a run from which nothing follows but that it is stored.
+pub(crate) struct PlainEnd {
+    pub row: Box<ResultRow>,
+    /// For the run that waits for this one's end.
+    pub signal: Option<Signal>,
+    pub ended: Ended,
+}
+
 impl FinishedAttempt {
-    /// The run's end, if nothing follows from it but that it is stored.
-    pub fn plain_end(self, now: Timestamp) -> Result<(Box<ResultRow>, Ended), Box<Self>> {
+    /// The run's end, if nothing follows from it but that it is stored, with what is sent to a run that waits for it: where there is so
+    /// much of that that making it takes long, something follows.
+    pub fn plain_end(self, now: Timestamp) -> Result<PlainEnd, Box<Self>> {
         let Some(outcome) = self.result.outcome() else {
             return Err(Box::new(self));
         };
@@ -162,14 +169,19 @@ impl FinishedAttempt {
         let starts_another = ended.status.has_failed() && settings.error_pattern_id.is_some();
         let is_retried = retry_wait(&self.run, &ended).is_some();
         let has_journal = !outcome.unsaved.is_empty();
-        if outcome.status == Status::Parked || starts_another || is_retried || has_journal {
+        let sends_much = !is_small(bytes_sent(&self.run, &ended));
+        if outcome.status == Status::Parked || starts_another || is_retried || has_journal || sends_much {
             return Err(Box::new(self));
         }
         let outcome = match self.result {
             Attempted::Outcome(outcome) => Some((self.started_at, outcome)),
             Attempted::Cancelled | Attempted::Deadly => None,
         };
-        Ok((Box::new(end_row(&self.run, &ended, outcome, now)), ended))
+        Ok(PlainEnd {
+            row: Box::new(end_row(&self.run, &ended, outcome, now)),
+            signal: Signal::of(&self.run, &ended),
+            ended,
+        })
     }
 
     /// Whether the run parks.
@@ -214,6 +226,12 @@ impl FinishedAttempt {
             }),
         }
     }
+}
+
+/// Bytes that a run sends to the one that waits for it.
+fn bytes_sent(run: &Run, ended: &Ended) -> usize {
+    let output = ended.output.as_ref().filter(|_| run.parent.is_some());
+    output.map_or(0, |output| output.get().len())
 }
 
 /// The end of a run that was cancelled.

@@ -2,14 +2,13 @@
 //! as soon as there is a place for it. One that ends soon is stored once, with its end; one that can't be stored has
 //! never been.
 
+use crate::attempt::PlainEnd;
 use crate::dispatcher::ExecuteRuns;
-use crate::live::Ended;
 use crate::patience::Patience;
 use crate::queue::Place;
 use crate::run::Run;
 use futures_util::future::BoxFuture;
 use heddle_model::clock::Clock;
-use heddle_store::runs::ResultRow;
 use std::future::ready;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -17,7 +16,7 @@ use tokio::sync::oneshot;
 /// What has become of a run that is not stored yet.
 pub(crate) enum Early {
     /// It has ended, from which nothing follows but that it is stored.
-    Ended(Box<ResultRow>, Ended),
+    Ended(PlainEnd),
     /// It executes, or something follows from its end: it goes on when it hears that it is stored, and by whom it is
     /// owned.
     Begun(oneshot::Sender<Arc<str>>),
@@ -33,7 +32,7 @@ pub(crate) async fn begin(
     let mut attempt: BoxFuture<'static, _> = executor.clone().attempt(run);
     if let Some(finished) = patience.wait(&mut attempt).await {
         attempt = match finished.plain_end(clock.now()) {
-            Ok((row, ended)) => return Early::Ended(row, ended),
+            Ok(end) => return Early::Ended(end),
             Err(finished) => Box::pin(ready(*finished)),
         };
     }

@@ -208,12 +208,14 @@ each_database! {
         ])).await;
         service.deploy(&ann, &callee).await;
         let numbers = json!("{{ Array.from({length: 60}, (_, i) => i) }}");
+        // The run computes while the others' results come.
+        let slowly = "{{ [$input[0], $input[1].length + Array.from({length: 100000}, (_, i) => i).filter(i => i < 0).length] }}";
         let graph = json!({
             "nodes": [
                 {"id": "start", "type": "OnManual"},
                 {"id": "each", "type": "ForEach", "data": {"parameters": {"items": numbers, "concurrency": 60}}},
                 {"id": "call", "type": "CallPattern", "data": {"parameters": {"patternId": callee, "inputs": {"n": "{{ $item }}"}}}},
-                {"id": "pick", "type": "Transform", "data": {"parameters": {"value": "{{ [$input[0], $input[1].length] }}"}}},
+                {"id": "pick", "type": "Transform", "data": {"parameters": {"value": slowly}}},
                 {"id": "end", "type": "Return"},
             ],
             "edges": [
@@ -225,7 +227,8 @@ each_database! {
         let id = service.deployed(&ann, &graph).await;
         let run = service.started(&ann, &id, &json!({})).await;
         let expected: Vec<_> = (0..60).map(|n| json!([n, 80_000])).collect();
-        assert_eq!(service.ended(&ann, &id, &run).await["output"], json!(expected));
+        let ended = service.ended(&ann, &id, &run).await;
+        assert_eq!(ended["output"], json!(expected), "{} {}", ended["status"], ended["errorMessage"]);
         // By a test run, of which nothing is stored.
         let body = json!({"graphData": graph, "nodeDefinitions": {}});
         let transpiled = service.post("/api/execute/transpile").bearer(&ann.token).json(&body).send().await;

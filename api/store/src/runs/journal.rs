@@ -213,17 +213,17 @@ impl Payload {
 
 /// Something comes for an effect of a run, which goes on if it is parked. `false`: it has come before.
 pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &Payload) -> Result<bool, StoreError> {
-    let inserted = db
-        .execute(
-            sql("insert into signals (run_id, key, payload) values (?, ?, ?) on conflict do nothing")
-                .bind(run)
-                .bind(key)
-                .bind(&payload.0),
-        )
-        .await?;
-    if inserted > 0 {
+    let is_new = leave(db, run, key, payload).await?;
+    if is_new {
         wake(db, run).await?;
     }
+    Ok(is_new)
+}
+
+/// Leaves something for an effect of a run that can't have parked at it, and looks for it when it begins. `false`: it has come before.
+pub async fn leave(db: &mut Db<'_>, run: RunId, key: &str, payload: &Payload) -> Result<bool, StoreError> {
+    let insert = sql("insert into signals (run_id, key, payload) values (?, ?, ?) on conflict do nothing");
+    let inserted = db.execute(insert.bind(run).bind(key).bind(&payload.0)).await?;
     Ok(inserted > 0)
 }
 
