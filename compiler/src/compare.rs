@@ -202,7 +202,7 @@ impl Comparison {
         text
     }
 
-    fn tell(&mut self, part: Part, change: Change, fields: Vec<String>) {
+    fn add(&mut self, part: Part, change: Change, fields: Vec<String>) {
         if self.details.len() < DETAILS_MAX {
             self.details.push(Difference { part, change, fields });
         }
@@ -223,7 +223,7 @@ impl Comparing {
         let fields = self.differing(&own(before), &own(after), &["nodes", "edges"]);
         if !fields.is_empty() {
             self.found.is_graph_changed = true;
-            self.found.tell(Part::Graph, Change::Changed, fields);
+            self.found.add(Part::Graph, Change::Changed, fields);
         }
     }
 
@@ -241,7 +241,7 @@ impl Comparing {
             match old.get_mut(&id).and_then(VecDeque::pop_front) {
                 None => {
                     self.found.nodes_added += 1;
-                    self.found.tell(node_part(node), Change::Added, Vec::new());
+                    self.found.add(node_part(node), Change::Added, Vec::new());
                 }
                 Some(known) if known.get() == node.get() => {}
                 Some(known) => self.changed_node(known, node),
@@ -252,7 +252,7 @@ impl Comparing {
         for node in &before {
             if left.get_mut(&node_id(node)).is_some_and(take_one) {
                 self.found.nodes_removed += 1;
-                self.found.tell(node_part(node), Change::Removed, Vec::new());
+                self.found.add(node_part(node), Change::Removed, Vec::new());
             }
         }
         Ok(())
@@ -276,7 +276,7 @@ impl Comparing {
                 Change::Changed => &mut self.found.definitions_changed,
             };
             *count += 1;
-            self.found.tell(Part::Definition(cut(name)), change, fields);
+            self.found.add(Part::Definition(cut(name)), change, fields);
         }
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Comparing {
         let fields = self.differing_fields(before, after);
         if !fields.is_empty() {
             self.found.nodes_changed += 1;
-            self.found.tell(node_part(after), Change::Changed, fields);
+            self.found.add(node_part(after), Change::Changed, fields);
         }
     }
 
@@ -315,14 +315,14 @@ impl Comparing {
             if !old.get_mut(edge).is_some_and(take_one) {
                 self.found.edges_added += 1;
                 self.found
-                    .tell(Part::Edge(edge.clone()), Change::Added, Vec::new());
+                    .add(Part::Edge(edge.clone()), Change::Added, Vec::new());
             }
         }
         for edge in &before {
             if old.get_mut(edge).is_some_and(take_one) {
                 self.found.edges_removed += 1;
                 self.found
-                    .tell(Part::Edge(edge.clone()), Change::Removed, Vec::new());
+                    .add(Part::Edge(edge.clone()), Change::Removed, Vec::new());
             }
         }
         Ok(())

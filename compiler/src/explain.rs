@@ -149,7 +149,7 @@ fn argument(value: &Argument, visit: &mut dyn FnMut(&Site)) {
         Argument::Object(fields) => fields.iter().for_each(|(_, inner)| argument(inner, visit)),
         Argument::Array(items) => items.iter().for_each(|inner| argument(inner, visit)),
         Argument::Function(_, inner) => argument(inner, visit),
-        // It is no expression.
+        // It is not an expression.
         Argument::Code(_) => {}
     }
 }

@@ -172,6 +172,11 @@ impl Findings {
         )))
     }
 
+    /// Whether there was more JavaScript than is read, which was said: nothing more needs to be made of it.
+    pub fn has_too_much_source(&self) -> bool {
+        self.reading.is_over
+    }
+
     fn count(&mut self, severity: Severity) -> &mut Count {
         match severity {
             Severity::Error => &mut self.errors,

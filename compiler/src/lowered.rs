@@ -104,6 +104,9 @@ pub const REST_OF_CODE: &str = "rest";
 
 /// What an expression's tree takes, for each byte of its source.
 const TREE_FACTOR: usize = 8;
+/// What an expression takes besides its tree and its place, and what a value takes at least.
+const SITE_BYTES: usize = 128;
+const VALUE_BYTES: usize = 8;
 
 impl Argument {
     /// About how many bytes it has.
@@ -111,11 +114,11 @@ impl Argument {
         let sum = |bytes: usize, more: usize| bytes.saturating_add(more);
         match self {
             Argument::Constant(value) => json_bytes(value),
-            Argument::Expression(site) => site.source.len() * TREE_FACTOR,
+            Argument::Expression(site) => site.bytes(),
             Argument::Text(parts) => {
                 let bytes = |part: &TextPart| match part {
                     TextPart::Literal(text) => text.len(),
-                    TextPart::Expression(site) => site.source.len() * TREE_FACTOR,
+                    TextPart::Expression(site) => site.bytes(),
                 };
                 parts.iter().map(bytes).fold(0, sum)
             }
@@ -137,12 +140,15 @@ impl Argument {
 fn json_bytes(value: &serde_json::Value) -> usize {
     use serde_json::Value;
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(json_bytes).fold(2, usize::saturating_add),
+        Value::Null | Value::Bool(_) | Value::Number(_) => VALUE_BYTES,
+        Value::String(text) => text.len() + VALUE_BYTES,
+        Value::Array(items) => items
+            .iter()
+            .map(json_bytes)
+            .fold(VALUE_BYTES, usize::saturating_add),
         Value::Object(fields) => {
             let bytes = fields.iter().map(|(name, value)| name.len() + json_bytes(value));
-            bytes.fold(2, usize::saturating_add)
+            bytes.fold(VALUE_BYTES, usize::saturating_add)
         }
     }
 }
@@ -169,4 +175,10 @@ pub struct Site {
     pub expression: Expression,
     /// Why the JavaScript engine evaluates it, by places in `source`; empty when it is compiled.
     pub reasons: Vec<Reason>,
+}
+
+impl Site {
+    fn bytes(&self) -> usize {
+        SITE_BYTES + self.parameter.len() + self.source.len() * TREE_FACTOR
+    }
 }

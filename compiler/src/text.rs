@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for Elements<'_, 'de> {
     }
 }
 
-/// An object's fields in their order, each name once with its last value, at most so many; none if it is no object or
+/// An object's fields in their order, each name once with its last value, at most so many; none if it is not an object or
 /// has more.
 pub fn fields(value: &RawValue, max: usize) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
     if !value.get().starts_with('{') {

@@ -37,8 +37,10 @@ pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> 
         for (name, value) in &node.parameters {
             let texts = texts(value);
             for &(text, way) in &texts.found {
-                let found = in_text(text, names.as_ref(), is_fragment);
-                if found.is_empty() || broken.len() >= BROKEN_MAX {
+                // One text may have any number of them, of which each is told with more than there is of it.
+                let left = BROKEN_MAX.saturating_sub(broken.len());
+                let found = in_text(text, names.as_ref(), is_fragment, left);
+                if found.is_empty() {
                     continue;
                 }
                 let pointer = texts.pointer(way);
@@ -137,7 +139,11 @@ struct Found {
     missing: String,
 }
 
-fn in_text(text: &str, names: Option<&HashSet<&str>>, is_fragment: bool) -> Vec<Found> {
+/// So many expressions of a text that read a node which is not there.
+fn in_text(text: &str, names: Option<&HashSet<&str>>, is_fragment: bool, most: usize) -> Vec<Found> {
+    if most == 0 {
+        return Vec::new();
+    }
     let found = expressions(text).filter_map(|(range, source)| {
         Some(Found {
             range,
@@ -145,7 +151,7 @@ fn in_text(text: &str, names: Option<&HashSet<&str>>, is_fragment: bool) -> Vec<
             missing: missing_node(source, names?, is_fragment)?.to_owned(),
         })
     });
-    found.collect()
+    found.take(most).collect()
 }
 
 /// The expressions of a text, and where they stand in it.

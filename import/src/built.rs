@@ -79,7 +79,7 @@ pub(crate) struct Translation {
     pub remarks: Vec<Remark>,
     /// Credentials' type and name, as far as they become a connection.
     pub connection: Option<(String, String)>,
-    /// Why it is none, if it is a stub.
+    /// Why there is no translation, if it is a stub.
     pub stub: Option<String>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Step {
     pub parameters: Map<String, Value>,
     /// Whether it works on single items.
     pub per_item: bool,
-    /// The definition, if it is no standard type.
+    /// The definition, if it is not a standard type.
     pub own: Option<Value>,
 }
 

@@ -14,7 +14,7 @@ pub(crate) enum Fate {
     Next,
     /// It leads back to a node with which a Loop begins.
     Again,
-    /// It closes a circle that is no loop, or enters a loop's body from outside.
+    /// It closes a circle that is not a loop, or enters a loop's body from outside.
     Cut,
 }
 

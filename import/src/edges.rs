@@ -175,7 +175,7 @@ fn rounds(
     rounds
 }
 
-/// An edge that leads back, by a node that marks in which round that was.
+/// An edge that leads back. A node in it marks the round.
 fn again(one: DrawnEdge, round: &str, drawn: &mut Drawn) -> DrawnEdge {
     let mut mark = drawn.beside(
         &one.source,

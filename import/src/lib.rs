@@ -1,5 +1,5 @@
-//! From workflows of n8n and flows of Node-RED to patterns, and from OpenAPI documents to definitions: what can be said in heddle is translated,
-//! what can't becomes a stub that fails with a message or is left out, and a report says which is which.
+//! From workflows of n8n and flows of Node-RED to patterns, and from OpenAPI documents to definitions: what has a counterpart in heddle is translated,
+//! everything else becomes a stub that fails with a message or is left out, and a report says so.
 //!
 //! A pure function: no I/O, no clock, no async. Workflows and documents are foreign: everything is bounded, nothing recurses over them.
 

@@ -55,16 +55,12 @@ fn pairing(
         return;
     }
     for (named, node) in named {
-        let gives_several = scene.workflow.edges.iter().any(|edge| {
-            edge.source == *named && edge.is_main && scene.flow.brings_several(scene.workflow, edge)
-        });
-        if !gives_several && scene.flow.many.get(*named) != Some(&true) {
+        if !scene.flow.gives_several(*named) && scene.flow.many.get(*named) != Some(&true) {
             continue;
         }
-        let mut others = scene.workflow.nodes.iter().enumerate();
-        let loses = others.any(|(place, node)| {
+        let loses = (0..scene.workflow.nodes.len()).any(|place| {
             let between = scene.flow.leads(*named, place) && scene.flow.leads(place, scene.place);
-            between && scene.flow.loses_pairing(node)
+            between && scene.flow.loses_pairing(place)
         });
         if loses || scene.flow.enters_circle(*named, scene.place) {
             let message = format!(

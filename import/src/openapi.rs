@@ -26,6 +26,8 @@ const OPERATIONS_MAX: usize = 5_000;
 /// Operations that are imported together.
 pub const IMPORTED_MAX: usize = 500;
 const NAME_CHARS_MAX: usize = 60;
+/// Characters of a path, which each of its methods has.
+const PATH_CHARS_MAX: usize = 2_000;
 /// Bytes of the scopes that one connection asks for.
 const SCOPES_BYTES_MAX: usize = 8_000;
 /// Bytes of definitions and of what is said of their fields: few references can lead to much.
@@ -295,25 +297,23 @@ fn wanted<'d>(all: Vec<Operation<'d>>, selection: &Selection) -> Result<Vec<Oper
             "the prefix `{prefix}` must be letters and digits and begin with a small letter"
         )));
     }
-    for id in &selection.operations {
-        if !all.iter().any(|operation| operation.id == *id) {
-            return Err(Refused(format!("it has no operation `{id}`")));
-        }
+    let unknown = {
+        let ids: HashSet<&str> = all.iter().map(|operation| operation.id.as_str()).collect();
+        selection.operations.iter().find(|id| !ids.contains(id.as_str()))
+    };
+    if let Some(id) = unknown {
+        return Err(Refused(format!("it has no operation `{id}`")));
     }
-    for tag in &selection.tags {
-        if !all
-            .iter()
-            .any(|operation| operation.tags().contains(&tag.as_str()))
-        {
-            return Err(Refused(format!("no operation has the tag `{tag}`")));
-        }
+    let tags: HashSet<&str> = all.iter().flat_map(Operation::tags).collect();
+    if let Some(tag) = selection.tags.iter().find(|tag| !tags.contains(tag.as_str())) {
+        return Err(Refused(format!("no operation has the tag `{tag}`")));
     }
     let is_all = selection.operations.is_empty() && selection.tags.is_empty();
+    let ids: HashSet<&str> = selection.operations.iter().map(String::as_str).collect();
+    let tags: HashSet<&str> = selection.tags.iter().map(String::as_str).collect();
     let is_wanted = |operation: &Operation<'_>| {
-        let tags = operation.tags();
-        is_all
-            || selection.operations.contains(&operation.id)
-            || selection.tags.iter().any(|tag| tags.contains(&tag.as_str()))
+        let mut own = operation.tags().into_iter();
+        is_all || ids.contains(operation.id.as_str()) || own.any(|tag| tags.contains(tag))
     };
     let wanted: Vec<Operation<'d>> = all.into_iter().filter(is_wanted).collect();
     match wanted.len() {
@@ -326,10 +326,11 @@ fn wanted<'d>(all: Vec<Operation<'d>>, selection: &Selection) -> Result<Vec<Oper
 }
 
 fn described(operation: &Operation<'_>) -> ApiOperation {
+    let path = operation.path.chars().filter(|c| !c.is_control());
     ApiOperation {
         id: operation.id.clone(),
         method: operation.method.to_owned(),
-        path: operation.path.chars().filter(|c| !c.is_control()).collect(),
+        path: path.take(PATH_CHARS_MAX).collect(),
         title: operation.title(),
         tags: operation.tags().into_iter().map(str::to_owned).collect(),
         definition: None,

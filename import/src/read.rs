@@ -21,7 +21,7 @@ const TYPE_BYTES_MAX: usize = 200;
 /// Sentences about what could not be read.
 const UNREAD_MAX: usize = 100;
 
-/// Why something is no workflow, for people.
+/// Why something is not a workflow, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 

@@ -26,6 +26,8 @@ pub(crate) struct Readers {
     /// Whether one is read behind a dot, which may be any.
     reads_any: bool,
     does: Vec<Does>,
+    /// To which nodes each gives something, and whether by a main edge.
+    given: Vec<Vec<(usize, bool)>>,
 }
 
 impl Readers {
@@ -34,7 +36,13 @@ impl Readers {
             named: HashSet::new(),
             reads_any: false,
             does: Vec::with_capacity(workflow.nodes.len()),
+            given: vec![Vec::new(); workflow.nodes.len()],
         };
+        for edge in &workflow.edges {
+            if let Some(given) = readers.given.get_mut(edge.source) {
+                given.push((edge.target, edge.is_main));
+            }
+        }
         for node in &workflow.nodes {
             let text = text(node);
             readers.named.extend(mentioned(&text.replace("\\\"", "\"")));
@@ -53,16 +61,15 @@ impl Readers {
         let mut seen = vec![false; workflow.nodes.len()];
         let mut open = vec![place];
         while let Some(source) = open.pop() {
-            let edges = workflow.edges.iter().filter(|edge| edge.source == source);
-            for edge in edges {
-                if !edge.is_main {
+            for (target, is_main) in self.given.get(source).into_iter().flatten().copied() {
+                if !is_main {
                     return true;
                 }
-                match (seen.get_mut(edge.target), self.does.get(edge.target)) {
+                match (seen.get_mut(target), self.does.get(target)) {
                     (_, Some(Does::Read)) => return true,
                     (Some(seen), Some(Does::Pass)) if !*seen => {
                         *seen = true;
-                        open.push(edge.target);
+                        open.push(target);
                     }
                     _ => {}
                 }

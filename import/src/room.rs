@@ -79,7 +79,58 @@ pub(crate) fn bytes<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
     bytes
 }
 
+/// Whether a value's JSON may have at most so many bytes, without reading more of it than that.
+pub(crate) fn is_within(value: &Value, most: usize) -> bool {
+    let mut open = vec![value];
+    let mut bytes = 0_usize;
+    while let Some(value) = open.pop() {
+        // Each has a bracket, a digit or a quotation mark at least.
+        bytes = bytes.saturating_add(match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.len(),
+            Value::Object(fields) => fields.len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        });
+        if bytes > most {
+            return false;
+        }
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => {
+                bytes = bytes.saturating_add(fields.keys().map(String::len).sum());
+                open.extend(fields.values());
+            }
+            _ => {}
+        }
+    }
+    bytes <= most
+}
+
 /// Whether a value is short enough to be written at many places.
 pub(crate) fn is_short(value: &Value) -> bool {
     bytes([value]) <= REPEATED_BYTES_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_within;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_may_be_short_enough_is_never_taken_for_longer() {
+        let values = [
+            json!(null),
+            json!(""),
+            json!("text"),
+            json!([]),
+            json!([1, 2, [3, ""]]),
+            json!({"": 0, "key": {"a": [true, null]}}),
+        ];
+        for value in values {
+            assert!(is_within(&value, value.to_string().len()), "{value}");
+        }
+        let long = Value::from(vec!["text"; 100]);
+        assert!(!is_within(&long, 400));
+        assert!(!is_within(&json!({"k".repeat(10): 1}), 5));
+    }
 }

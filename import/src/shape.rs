@@ -6,7 +6,7 @@ use crate::loops::fates;
 use crate::operations;
 use crate::readers::Readers;
 use crate::workflow::{Edge, Node, Workflow};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What a node gives, compared with what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,34 +59,38 @@ fn gives(workflow: &Workflow, edge: &Edge, is_known: fn(&str) -> bool) -> Gives 
     }
 }
 
-/// For each node, whether several items may arrive.
+/// For each node, whether several items may arrive. Each edge is looked at once.
 fn of_many(workflow: &Workflow, is_known: fn(&str) -> bool) -> Vec<bool> {
-    let mut many = vec![false; workflow.nodes.len()];
-    for (place, node) in workflow.nodes.iter().enumerate() {
-        let main = workflow
-            .edges
-            .iter()
-            .filter(|edge| edge.is_main && edge.target == place);
-        // Several edges bring their items together.
-        many[place] = node.kind != "splitInBatches" && main.count() > 1;
-    }
-    loop {
-        let mut changed = false;
-        for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
-            let arrives = match gives(workflow, edge, is_known) {
-                Gives::One => false,
-                Gives::AsMany => many.get(edge.source) == Some(&true),
-                Gives::Several => true,
-            };
-            if let Some(known) = many.get_mut(edge.target).filter(|known| arrives && !**known) {
-                *known = true;
-                changed = true;
+    let mut entering = vec![0_usize; workflow.nodes.len()];
+    // Where as many go on as come.
+    let mut handed: Vec<Vec<usize>> = vec![Vec::new(); workflow.nodes.len()];
+    let mut open = Vec::new();
+    for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
+        if let Some(count) = entering.get_mut(edge.target) {
+            *count += 1;
+        }
+        match gives(workflow, edge, is_known) {
+            Gives::One => {}
+            Gives::AsMany => {
+                if let Some(handed) = handed.get_mut(edge.source) {
+                    handed.push(edge.target);
+                }
             }
-        }
-        if !changed {
-            return many;
+            Gives::Several => open.push(edge.target),
         }
     }
+    // Several edges bring their items together.
+    let nodes = workflow.nodes.iter().zip(&entering).enumerate();
+    let joined = nodes.filter(|(_, (node, count))| node.kind != "splitInBatches" && **count > 1);
+    open.extend(joined.map(|(place, _)| place));
+    let mut many = vec![false; workflow.nodes.len()];
+    while let Some(place) = open.pop() {
+        if let Some(known) = many.get_mut(place).filter(|known| !**known) {
+            *known = true;
+            open.extend(handed.get(place).into_iter().flatten());
+        }
+    }
+    many
 }
 
 /// What follows from the edges: computed once, since every node asks.
@@ -101,8 +105,10 @@ pub(crate) struct Flow {
     places: HashMap<String, usize>,
     /// What nodes read of those before them.
     pub readers: Readers,
-    /// Whether a kind of nodes is translated.
-    is_known: fn(&str) -> bool,
+    /// Of each node, whether an edge of it may bring several items, whatever it gets.
+    several: Vec<bool>,
+    /// Of each node, whether it loses which item came of which, as far as that is not seen before it executes.
+    loses: Vec<bool>,
 }
 
 impl Flow {
@@ -112,19 +118,29 @@ impl Flow {
             .map(|start| reached_from(&next, start))
             .collect();
         let edges = workflow.edges.iter().zip(fates(workflow));
+        // Many edges may lead back to the same one.
+        let heads: BTreeSet<usize> = edges
+            .filter(|(_, fate)| *fate == Fate::Again)
+            .map(|(edge, _)| edge.target)
+            .collect();
+        let mut several = vec![false; workflow.nodes.len()];
+        for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
+            if let Some(several) = several.get_mut(edge.source).filter(|several| !**several) {
+                *several = gives(workflow, edge, is_known) == Gives::Several;
+            }
+        }
+        let nodes = workflow.nodes.iter();
         Flow {
             many: of_many(workflow, is_known),
-            is_known,
             reached,
             places: (0..)
                 .zip(&workflow.nodes)
                 .map(|(place, node)| (node.name.clone(), place))
                 .collect(),
             readers: Readers::of(workflow),
-            heads: edges
-                .filter(|(_, fate)| *fate == Fate::Again)
-                .map(|(edge, _)| edge.target)
-                .collect(),
+            heads: heads.into_iter().collect(),
+            several,
+            loses: nodes.map(|node| loses_pairing(node, is_known)).collect(),
         }
     }
 
@@ -133,25 +149,14 @@ impl Flow {
         self.places.get(name).copied()
     }
 
-    /// Whether an edge may bring several items, whatever its node gets.
-    pub fn brings_several(&self, workflow: &Workflow, edge: &Edge) -> bool {
-        gives(workflow, edge, self.is_known) == Gives::Several
+    /// Whether several items may leave a node by one of its edges, whatever it gets.
+    pub fn gives_several(&self, place: usize) -> bool {
+        self.several.get(place) == Some(&true)
     }
 
     /// Whether a node loses which item came of which, as far as that is not seen before it executes.
-    pub fn loses_pairing(&self, node: &Node) -> bool {
-        let kind = node.kind.as_str();
-        match kind {
-            "merge" => return !keeps_pairs(node),
-            "convertToFile" | "spreadsheetFile" => return makes_one_file(node),
-            "itemLists" => return node.choice(&["operation"], "splitOutItems") != "splitOutItems",
-            "executeWorkflow" => return node.choice(&["mode"], "once") != "each",
-            _ => {}
-        }
-        matches!(
-            kind,
-            "code" | "function" | "aggregate" | "summarize" | "compareDatasets"
-        ) || !((self.is_known)(kind) || operations::find(node).is_some_and(|known| !known.is_list))
+    pub fn loses_pairing(&self, place: usize) -> bool {
+        self.loses.get(place) == Some(&true)
     }
 
     /// Whether the way from one node to another enters a circle that a Loop repeats: which item came of which is not known there.
@@ -166,6 +171,21 @@ impl Flow {
     pub fn leads(&self, from: usize, to: usize) -> bool {
         self.reached.get(from).and_then(|reached| reached.get(to)) == Some(&true)
     }
+}
+
+fn loses_pairing(node: &Node, is_known: fn(&str) -> bool) -> bool {
+    let kind = node.kind.as_str();
+    match kind {
+        "merge" => return !keeps_pairs(node),
+        "convertToFile" | "spreadsheetFile" => return makes_one_file(node),
+        "itemLists" => return node.choice(&["operation"], "splitOutItems") != "splitOutItems",
+        "executeWorkflow" => return node.choice(&["mode"], "once") != "each",
+        _ => {}
+    }
+    matches!(
+        kind,
+        "code" | "function" | "aggregate" | "summarize" | "compareDatasets"
+    ) || !(is_known(kind) || operations::find(node).is_some_and(|known| !known.is_list))
 }
 
 /// Whether a Merge knows which item came of which: what becomes one of heddle's modes.

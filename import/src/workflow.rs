@@ -90,7 +90,7 @@ impl Node {
         })
     }
 
-    /// A parameter that is text; empty if it is none.
+    /// A parameter that is text; empty if it is something else.
     pub fn text(&self, path: &[&str]) -> &str {
         self.parameter(path).as_str().unwrap_or_default()
     }
@@ -136,8 +136,14 @@ impl Workflow {
 
     /// Whether a node of it names a workflow by its id, as one to call or as that of its errors.
     pub fn calls(&self, id: &str) -> bool {
-        let mut called = self.nodes.iter().filter(|node| node.kind == "executeWorkflow");
+        self.calls_one(|called| called == id)
+    }
+
+    /// The same of any that is one of these, for which each node is looked at once.
+    pub fn calls_one(&self, is_one: impl Fn(&str) -> bool) -> bool {
+        let nodes = self.nodes.iter().filter(|node| node.kind == "executeWorkflow");
+        let called = nodes.filter_map(|node| node.located("workflowId").as_str());
         let error = self.settings.get("errorWorkflow").and_then(Value::as_str);
-        error == Some(id) || called.any(|node| node.located("workflowId") == id)
+        error.into_iter().chain(called).any(is_one)
     }
 }

@@ -128,7 +128,7 @@ pub enum WorkerError {
         /// What it may have.
         bytes_max: usize,
     },
-    /// The answer is none, in the words of whoever reads it.
+    /// The answer can't be read, in the words of whoever tried.
     #[error("the worker's answer can't be used: {0}")]
     Malformed(String),
     /// An earlier request of this worker was given up, or failed.

@@ -16,7 +16,7 @@ const FIELDS: [&str; 10] = [
     "ignore",
 ];
 
-/// A case without what means nothing. What is no field of cases stays, for whoever checks it to say so. `None`: it is no case.
+/// A case without what means nothing. What is not a field of cases stays, for whoever checks it to say so. `None`: it is not a case.
 pub fn tidy(case: &Value) -> Option<Value> {
     let given = case.as_object()?;
     let known = FIELDS.iter().filter_map(|name| Some((*name, given.get(*name)?)));

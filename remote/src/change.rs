@@ -57,7 +57,7 @@ pub fn changes(from: &Document, to: &Document) -> Vec<Change> {
     found
 }
 
-/// What has changed in an object, `what`, that is no pattern.
+/// What has changed in an object, `what`, that is not a pattern.
 pub fn of_members(what: &str, from: &Map<String, Value>, to: &Map<String, Value>) -> Vec<Change> {
     let mut found = Vec::new();
     fields(what, "", from, to, &mut found);

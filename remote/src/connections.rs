@@ -26,7 +26,7 @@ pub struct Connections {
 ///
 /// # Errors
 ///
-/// The server can't be asked, or the file is no list of connections.
+/// The server can't be asked, or the file is not a list of connections.
 pub async fn all(directory: &Directory, server: &Server) -> Result<Connections, Error> {
     let ours = match directory.read_json(CONNECTIONS)? {
         None => Map::new(),

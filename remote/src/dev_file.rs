@@ -2,13 +2,18 @@
 //! user can read, and which is there for as long as that server is.
 
 use crate::Error;
+use crate::directory::{is_inside, read_inside};
 use crate::profile;
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+
+/// From the directory's root.
+const FILE: &str = ".heddle/dev.json";
 
 /// A server with the directory's patterns.
 #[derive(Serialize, Deserialize)]
@@ -22,22 +27,39 @@ pub struct Running {
 }
 
 fn place(root: &Path) -> PathBuf {
-    root.join(".heddle").join("dev.json")
+    root.join(FILE)
+}
+
+/// Whether it can be where `heddle dev` serves, which is on this machine. Otherwise the file came with the directory, and what is sent
+/// there is for somebody else.
+fn is_here(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else {
+        return false;
+    };
+    let host = url.host_str().unwrap_or_default();
+    let address = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    url.scheme() == "http" && (host == "localhost" || address.is_ok_and(|address| address.is_loopback()))
 }
 
 /// The server that runs for the directory at `root`. `None`: there is none.
 ///
 /// # Errors
 ///
-/// What is said of it can't be read.
+/// What is said of it can't be read, or it is not on this machine.
 pub fn read(root: &Path) -> Result<Option<Running>, Error> {
-    let path = place(root);
-    match fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|error| Error::invalid(&path, error.to_string())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::file(&path)(error)),
+    let Some(bytes) = read_inside(root, FILE)? else {
+        return Ok(None);
+    };
+    let wrong = |message: String| Error::invalid(place(root), message);
+    let running: Running = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+    match is_here(&running.url) {
+        true => Ok(Some(running)),
+        false => Err(wrong(
+            "the server that it names is not on this machine, so `heddle dev` has not written it: delete this file".to_owned(),
+        )),
     }
 }
 
@@ -45,11 +67,17 @@ pub fn read(root: &Path) -> Result<Option<Running>, Error> {
 ///
 /// # Errors
 ///
-/// The file can't be written.
+/// The file can't be written, or would be elsewhere.
 pub fn write(root: &Path, running: &Running) -> Result<(), Error> {
     let path = place(root);
     let above = path.parent().unwrap_or(root);
     fs::create_dir_all(above).map_err(Error::file(above))?;
+    if !is_inside(root, above) {
+        return Err(Error::invalid(
+            above,
+            "this is a link that leads out of its directory",
+        ));
+    }
     profile::write(&path, &format!("{:#}\n", json!(running)))
 }
 

@@ -464,7 +464,7 @@ fn parsed<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
 }
 
 /// A file below a folder, not through links that lead out of it.
-fn read_inside(folder: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn read_inside(folder: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     let file = folder.join(path);
     if let (Ok(real), Ok(folder)) = (file.canonicalize(), folder.canonicalize())
         && !real.starts_with(&folder)
@@ -506,7 +506,7 @@ fn write_inside(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Whether a place below a folder is there, and not through links elsewhere. What is not there is nowhere else.
-fn is_inside(folder: &Path, below: &Path) -> bool {
+pub(crate) fn is_inside(folder: &Path, below: &Path) -> bool {
     match (below.canonicalize(), folder.canonicalize()) {
         (Ok(below), Ok(folder)) => below.starts_with(folder),
         _ => true,

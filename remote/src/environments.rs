@@ -59,7 +59,7 @@ struct Deployed {
 ///
 /// # Errors
 ///
-/// The server can't be asked, or a file is no environment.
+/// The server can't be asked, or a file is not an environment.
 pub async fn all(directory: &Directory, server: &Server) -> Result<Vec<Environment>, Error> {
     let deployed = match deployed(server).await {
         // A server from before there was this list: what it has of environments is nobody's business here.
@@ -119,7 +119,7 @@ fn path_of(file: &str) -> String {
 ///
 /// # Errors
 ///
-/// It can't be read, or is no environment.
+/// It can't be read, or is not an environment.
 pub fn read(directory: &Directory, file: &str) -> Result<Option<Value>, Error> {
     let path = path_of(file);
     let Some(given) = directory.read_json(&path)? else {

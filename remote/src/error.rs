@@ -32,7 +32,7 @@ pub enum Error {
         /// What the server says.
         message: String,
     },
-    /// The server can't be reached, or what it answers is no answer of heddle's.
+    /// The server can't be reached, or what it answers is not an answer of heddle's.
     #[error("{0}")]
     Unreachable(String),
     /// What was asked for makes no sense as things are.

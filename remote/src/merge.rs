@@ -52,7 +52,7 @@ pub fn merge(
     (document, merging.conflicts)
 }
 
-/// The same of two objects that are no patterns: by field, and lists as single values.
+/// The same of two objects that are not patterns: by field, and lists as single values.
 pub fn merge_values(
     [base, ours, theirs]: [&Value; 3],
     prefer: Option<Prefer>,
@@ -131,7 +131,7 @@ impl Merging {
         }
         let label = [ours, theirs, base].into_iter().flatten().find_map(label);
         self.conflicts.push(Conflict {
-            place: told(&place.names(), label),
+            place: described(&place.names(), label),
             base: base.cloned(),
             ours: ours.cloned(),
             theirs: theirs.cloned(),
@@ -197,7 +197,7 @@ fn label(value: &Value) -> Option<&str> {
 }
 
 /// `graphData nodes ID data parameters cases` in words.
-fn told(names: &[&str], label: Option<&str>) -> String {
+fn described(names: &[&str], label: Option<&str>) -> String {
     let inner = |rest: &[&str]| match rest.strip_prefix(&["data"]).unwrap_or(rest) {
         [] => String::new(),
         rest => format!(", {}", rest.join(".")),

@@ -1,6 +1,7 @@
 //! API keys by server and workspace, in a file that only its user can read.
 
 use crate::Error;
+use crate::server::address;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use std::env;
@@ -10,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// The variable with a key that counts before all that are stored, for CI.
 pub const KEY_VARIABLE: &str = "HEDDLE_API_KEY";
+
+/// The variable with the address of the server that this key is for.
+pub const URL_VARIABLE: &str = "HEDDLE_URL";
 
 /// The file with the keys: `heddle/credentials.json` in `XDG_CONFIG_HOME`, or else in `~/.config`.
 ///
@@ -24,7 +28,34 @@ pub fn path() -> Result<PathBuf, Error> {
     Ok(config.join("heddle").join("credentials.json"))
 }
 
-/// The key for a workspace.
+/// The key for the server that a directory names. Who has made the directory may be anybody, as with one that was cloned: the key of the
+/// variable goes only to a server that its user has named.
+///
+/// # Errors
+///
+/// There is none, or none for this server, or the file can't be read.
+pub fn key_of_directory(file: &Path, server: &str, workspace: &str) -> Result<SecretString, Error> {
+    if env::var_os(KEY_VARIABLE).is_some() && !is_confirmed(file, server)? {
+        return Err(Error::Usage(format!(
+            "this directory belongs to {server}, and nothing says that the key in {KEY_VARIABLE} is for that server, so it was not \
+             sent: if it is, set {URL_VARIABLE}={server} as well, or store it with `heddle login {server}`"
+        )));
+    }
+    key(file, server, workspace)
+}
+
+/// Whether a key may go to a server that was not given on the command line: it is the one of the variable, or there is a key for it
+/// already. In CI, whoever can change what a directory says can change the job that has the key.
+fn is_confirmed(file: &Path, server: &str) -> Result<bool, Error> {
+    let named = env::var(URL_VARIABLE).ok().filter(|named| !named.is_empty());
+    let is_named = match &named {
+        Some(named) => address(named)? == server,
+        None => env::var("CI").is_ok_and(|is_ci| matches!(is_ci.as_str(), "true" | "1")),
+    };
+    Ok(is_named || !workspaces(file, server)?.is_empty())
+}
+
+/// The key for a workspace of a server that the user has named.
 ///
 /// # Errors
 ///
@@ -91,8 +122,10 @@ fn read(file: &Path) -> Result<Map<String, Value>, Error> {
 /// Writes a file that only its user can read.
 pub(crate) fn write(file: &Path, text: &str) -> Result<(), Error> {
     let beside = file.with_extension("new");
+    // Of a former attempt, or a link that came with a directory: it would be followed, and what is there keeps its mode.
+    let _ = fs::remove_file(&beside);
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options

@@ -206,7 +206,7 @@ impl Server {
         request.bearer_auth(self.key.expose_secret())
     }
 
-    /// An answer that is no refusal.
+    /// An answer that is not a refusal.
     async fn answered(&self, request: RequestBuilder) -> Result<Response, Error> {
         let answer = request.send().await.map_err(|error| self.unreachable(error))?;
         let status = answer.status();

@@ -46,7 +46,7 @@ struct Stored {
 ///
 /// # Errors
 ///
-/// The server can't be asked, or a file is no test.
+/// The server can't be asked, or a file is not a test.
 pub async fn all(directory: &Directory, server: &Server) -> Result<Vec<Test>, Error> {
     let mut listed: HashMap<String, Vec<ListedTest>> = HashMap::new();
     let found = match server.tests().await {
@@ -186,7 +186,7 @@ pub fn tidy(case: Value) -> Value {
 ///
 /// # Errors
 ///
-/// The answer is no test, or the file can't be written.
+/// The answer is not a test, or the file can't be written.
 pub fn keep(directory: &mut Directory, pattern: &str, answer: &Value) -> Result<String, Error> {
     let stored = stored(answer)?;
     let taken = known_files(directory, pattern)?;

@@ -74,6 +74,12 @@ impl ConsentClient {
     /// Where a browser is sent.
     pub fn consent_url(&self, state: &str, challenge: &str) -> Result<String, ConsentError> {
         let mut url = ask::url(&self.authorize_url)?;
+        if !matches!(url.scheme(), "https" | "http") {
+            let scheme = ask::shown(url.scheme(), &[]);
+            return Err(ConsentError::Unavailable(format!(
+                "Nobody is sent to an address with {scheme}:, where people would give their consent: it must have https://."
+            )));
+        }
         {
             let mut query = url.query_pairs_mut();
             query
@@ -164,8 +170,16 @@ impl ConsentHttp {
     ) -> Result<Grants, ConsentError> {
         let url = ask::url(&client.token_url)?;
         let place = ask::place(&url);
-        let answer = self.ask(client.ask(url, fields)).await?;
-        granted(&place, &client.scope_separator, answer.status, &answer.body)
+        let is_secret = |name: &str| matches!(name, "code" | "code_verifier" | "refresh_token");
+        let sent = fields.iter().filter(|(name, _)| is_secret(name));
+        let mut secrets: Vec<&str> = sent.map(|(_, value)| *value).collect();
+        secrets.extend(client.client_secret.as_ref().map(|secret| secret.as_str()));
+        let ask = client.ask(url, fields);
+        let basic = ask.authorization.clone().map(Zeroizing::new);
+        secrets.extend(basic.as_ref().and_then(|basic| basic.strip_prefix("Basic ")));
+        let answer = self.ask(ask).await?;
+        let separator = client.scope_separator.as_str();
+        granted((&place, separator), answer.status, &answer.body, &secrets)
     }
 
     /// Revokes tokens as far as the provider has a way for it; whether it has.
@@ -220,30 +234,27 @@ impl ConsentHttp {
     }
 }
 
-/// What the provider at this place gives with its answer.
+/// What the provider at this place, which separates scopes so, gives with its answer. It was told these secrets.
 pub fn granted(
-    place: &str,
-    scope_separator: &str,
+    (place, scope_separator): (&str, &str),
     status: u16,
     answer: &[u8],
+    secrets: &[&str],
 ) -> Result<Grants, ConsentError> {
     let read: Value = serde_json::from_slice(answer).unwrap_or_default();
     // Some providers refuse with the status 200.
     let error = read.get("error").and_then(Value::as_str);
     if error.is_some() || !(200..300).contains(&status) {
-        return Err(refusal(place, status, &read));
+        return Err(refusal(place, status, &read, secrets));
     }
     grants(&read, scope_separator)
         .ok_or_else(|| ConsentError::Unavailable(format!("{place} answered without a token.")))
 }
 
 /// What a provider says when it gives nothing.
-fn refusal(place: &str, status: u16, answer: &Value) -> ConsentError {
-    let said = |name: &str| {
-        let text = answer.get(name).and_then(Value::as_str).unwrap_or_default();
-        ask::shown(text.chars().filter(|c| !c.is_control()))
-    };
-    let (error, description) = (said("error"), said("error_description"));
+fn refusal(place: &str, status: u16, answer: &Value, secrets: &[&str]) -> ConsentError {
+    let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
+    let [error, description] = ["error", "error_description"].map(|name| ask::shown(text(name), secrets));
     let said: Vec<&str> = [error.as_str(), description.trim_end_matches('.')]
         .into_iter()
         .filter(|text| !text.is_empty())
@@ -254,7 +265,7 @@ fn refusal(place: &str, status: u16, answer: &Value) -> ConsentError {
     };
     // Only what the provider says of the grant itself is for good: a wrong secret of the client can be corrected.
     let is_for_good = matches!(
-        error.as_str(),
+        text("error"),
         "invalid_grant"
             | "bad_refresh_token"
             | "bad_verification_code"
@@ -347,15 +358,38 @@ mod tests {
 
     #[test]
     fn only_what_is_said_of_the_grant_is_for_good() {
-        let for_good = refusal("https://a.example", 400, &json!({"error": "invalid_grant"}));
+        let for_good = refusal("https://a.example", 400, &json!({"error": "invalid_grant"}), &[]);
         assert!(matches!(for_good, ConsentError::Refused(_)), "{for_good}");
         for (status, answer) in [
             (401, json!({"error": "invalid_client"})),
             (500, json!(null)),
             (429, json!({})),
         ] {
-            let later = refusal("https://a.example", status, &answer);
+            let later = refusal("https://a.example", status, &answer, &[]);
             assert!(matches!(later, ConsentError::Unavailable(_)), "{later}");
         }
+    }
+
+    #[test]
+    fn a_provider_that_says_what_it_was_told_is_not_quoted() {
+        let said = |text: &str| json!({"error": "invalid_grant", "error_description": text});
+        let secrets = ["a-long-secret", "1//refresh token", "aWQ6YS1sb25nLXNlY3JldA=="];
+        for text in [
+            "no client a-long-secret",
+            "expired: 1//refresh token.",
+            "1%2F%2Frefresh%20token",
+            "Basic aWQ6YS1sb25nLXNlY3JldA==",
+            &format!("{} a-long-secret", "x".repeat(293)),
+        ] {
+            let told = refusal("https://a.example", 400, &said(text), &secrets).to_string();
+            assert!(told.contains("invalid_grant"), "{told}");
+            let is_in = secrets.iter().any(|secret| told.contains(secret));
+            assert!(
+                !is_in && !told.contains("a-l") && !told.contains("%2Fref"),
+                "{told}"
+            );
+        }
+        let told = refusal("https://a.example", 400, &said(&"x\n".repeat(100_000)), &secrets).to_string();
+        assert!(told.chars().count() < 400 && !told.contains('\n'), "{told}");
     }
 }

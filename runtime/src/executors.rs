@@ -102,7 +102,7 @@ impl Drop for Alone {
 }
 
 impl Executors {
-    /// Begins to start them. `io` is for callers whose own async runtime is none to rely on.
+    /// Begins to start them. `io` is used if the caller's own async runtime has a single thread.
     pub fn start(setting: Setting, io: &Handle) -> Self {
         let runtime = own_runtime().unwrap_or_else(|| io.clone());
         let setting = Arc::new(setting);

@@ -1,10 +1,11 @@
 //! Executes compiled patterns: one sandbox for each run, hard limits on all resources, and effects, each of which only
 //! gets what its type declares.
 //!
-//! Knows nothing of graphs, HTTP servers, databases or users.
+//! Knows nothing of graphs, HTTP servers, the service's database or its users.
 
 mod apart;
 mod aside;
+mod bounded_list;
 mod codecache;
 mod compile;
 mod complexity;
@@ -47,6 +48,7 @@ mod workers;
 
 pub use apart::apart;
 pub use aside::{aside, aside_if_large, is_small};
+pub use bounded_list::BoundedList;
 pub use codecache::{CacheKey, Unusable};
 pub use compile::CompileJob;
 pub use complexity::TooComplex;
@@ -83,7 +85,7 @@ pub mod executor_protocol {
 }
 pub use heddle_sandbox::{
     Ceilings, EffectCode, EffectError, FailedInput, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError,
-    Tier, TraceEntry, answer_headers,
+    Tier, TraceEntry, answer_headers, grouped,
 };
 pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, Signalled, execution_of};
 pub use mailbox::{AboutMessage, Afterwards, ListedMessage, MailboxAccess, Numbering, OpenMailbox};
@@ -97,7 +99,7 @@ pub use replay::{Answers, Asked, NOT_RECORDED, Unanswered};
 pub use request::{Callbacks, RunRequest};
 pub use retry_after::retry_after;
 pub use runtime::{INTERRUPTED, Runtime, RuntimeError};
-pub use secrets::{Secret, Secrets};
+pub use secrets::{Secret, Secrets, told_by_stranger};
 pub use traced::traced;
 pub use watch::{EffectEvent, RunEvent, Timed, Watched, Watcher, watch};
 pub use workers::serve_worker;

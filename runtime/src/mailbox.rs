@@ -104,7 +104,7 @@ async fn entered(
     let server = Server::of(connection).map_err(masked)?;
     let is_there = selection.is_none_or(|selection| selection.name.eq_ignore_ascii_case("inbox"));
     if server.has_one_mailbox() && !is_there {
-        let reason = "POP3 knows no mailbox but INBOX: delete `mailbox`, or use IMAP";
+        let reason = "POP3 has no mailbox but INBOX: delete `mailbox`, or use IMAP";
         return Err(connection.unfit(reason));
     }
     let meter = Meter::new(FIRST_BYTES);
@@ -120,7 +120,7 @@ async fn entered(
 
 fn masked(vault: &Vault, error: EffectError) -> EffectError {
     EffectError {
-        message: vault.mask_told(&error.message).into_owned(),
+        message: vault.mask_message(&error.message).into_owned(),
         ..error
     }
 }
@@ -224,7 +224,7 @@ impl OpenMailbox {
     /// What is told of some of the messages: of those that are there.
     pub async fn about(&mut self, numbers: &[u32]) -> Result<Vec<AboutMessage>, EffectError> {
         match self.ask(&Question::About(numbers.to_vec())).await? {
-            Answer::Told(told) => Ok(told),
+            Answer::About(told) => Ok(told),
             _ => Err(self.confused()),
         }
     }

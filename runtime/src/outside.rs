@@ -71,7 +71,7 @@ pub(crate) async fn perform(
                 .ok_or_else(bug)
         }
         Some(Ok(Ok(Err(error)))) => Err(EffectError {
-            message: vault.mask_told(&error.message).into_owned(),
+            message: vault.mask_message(&error.message).into_owned(),
             ..error
         }),
         Some(Ok(Ok(Ok(Progress::Parked(_))) | Err(_))) => Err(late()),

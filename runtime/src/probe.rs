@@ -40,7 +40,7 @@ pub enum ProbeWay {
     Sql,
     /// A login, and no message.
     Smtp,
-    /// A login at a server of mailboxes, which is no effect.
+    /// A login at a server of mailboxes, which is not an effect.
     Mailbox,
 }
 

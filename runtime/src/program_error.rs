@@ -99,7 +99,7 @@ pub enum ManifestError {
     /// There is more than one.
     #[error("there are two")]
     Twice,
-    /// Its JSON is none, or another one.
+    /// It is not JSON, or has other fields than a manifest.
     #[error("{0}")]
     Unreadable(#[from] serde_json::Error),
     /// A trigger's number is not that of a node.
@@ -141,7 +141,7 @@ pub enum CompileError {
     /// Fewer pieces of code came than were asked for.
     #[error("code is missing")]
     CodeMissing,
-    /// A request to a worker that is none.
+    /// A worker's request can't be read.
     #[error("the code to compile has an unknown format")]
     UnknownForm,
 }

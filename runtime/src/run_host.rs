@@ -123,7 +123,7 @@ pub fn begin(
         Some(_) => replay::nonce(&request.run_id),
         None => nonce(),
     };
-    let (context, origin) = told(&manifest, &request, &nonce);
+    let (context, origin) = context_of(&manifest, &request, &nonce);
     let limits = request.limits.with(&manifest.settings);
     let granted = &program.0.granted;
     let vault = Arc::new(Vault::new(request.secrets, granted.secrets.clone(), nonce));
@@ -200,7 +200,7 @@ pub fn begin(
 }
 
 /// What the guest learns of its run, and components of it.
-fn told(manifest: &Manifest, request: &RunRequest, nonce: &str) -> (String, Origin) {
+fn context_of(manifest: &Manifest, request: &RunRequest, nonce: &str) -> (String, Origin) {
     let context = Context {
         run: RunFacts {
             id: &request.run_id,
@@ -355,9 +355,9 @@ impl EffectHost for RunHost {
         self.effects.taken(id);
     }
 
-    fn tell(&mut self, told: WatchEvent) {
+    fn emit(&mut self, event: WatchEvent) {
         if let Some(watching) = &self.watching {
-            watching.hear(told);
+            watching.forward(event);
         }
     }
 }
@@ -367,6 +367,13 @@ impl RunHost {
     pub fn requests(&self) -> Option<Arc<dyn RequestHost>> {
         let senders = self.senders.clone()?;
         Some(senders)
+    }
+
+    /// The process that executes the run has ended, and the run may begin again.
+    pub fn interrupted(&self) {
+        if let Some(calls) = &self.pattern_calls {
+            calls.interrupted();
+        }
     }
 
     fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {

@@ -43,7 +43,7 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b')');
 
 /// What stands at the end of a stranger's words where the rest of them is left out, often where no secret is known yet: in the process
-/// that has heard them. By it they are masked as what was cut, see [`Vault::mask_told`].
+/// that has heard them. By it they are masked as what was cut, see [`Vault::mask_message`].
 pub const CUT: char = '…';
 
 /// Where a request goes whose references are replaced.
@@ -219,7 +219,7 @@ impl Vault {
 
     /// The text of an error, in which a server may have the last word, masked. If that was cut, a secret may have begun there whose rest
     /// is not known to be one.
-    pub fn mask_told<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn mask_message<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let Some(masker) = self.masker() else {
             return Cow::Borrowed(text);
         };
@@ -342,6 +342,23 @@ impl Vault {
         }
         used.masker.clone()
     }
+}
+
+/// The beginning of what a stranger has said, for people and the log: on one line, and without these secrets, which they were told.
+pub fn told_by_stranger(said: &str, secrets: &[&str], chars_max: usize) -> String {
+    let vault = Vault::new(Secrets::new(), Arc::new([]), String::new());
+    for secret in secrets {
+        // It refuses far more than whoever asks has.
+        let _ = vault.note_use(secret);
+    }
+    // Masked before it is cut, so that no part of a secret is left.
+    let masked = vault.mask(said);
+    let mut shown = masked.chars().filter(|character| !character.is_control());
+    let mut told: String = shown.by_ref().take(chars_max).collect();
+    if shown.next().is_some() {
+        told.push(CUT);
+    }
+    told
 }
 
 fn misdirected(name: &str, secret: &Secret, host: &str, port: Option<u16>) -> EffectError {
@@ -525,12 +542,12 @@ mod tests {
             ("…", "…"),
             ("", ""),
         ] {
-            assert_eq!(vault().mask_told(told), expected);
+            assert_eq!(vault().mask_message(told), expected);
         }
         let long = "0123456789abcdefghijklmnopqrstuvwxyz".repeat(3);
         for length in [5, 31, 40, 70, 107] {
             let told = format!("x{}…", &long[..length]);
-            assert_eq!(vault().mask_told(&told), "x***…");
+            assert_eq!(vault().mask_message(&told), "x***…");
             assert_eq!(
                 masked(&format!(r#"{{"a":"x{}"}}"#, &long[..length])),
                 r#"{"a":"x***"}"#

@@ -91,7 +91,7 @@ impl Watcher {
         self.shared.bytes.load(Ordering::Relaxed).saturating_add(bytes) <= bytes_max
     }
 
-    fn tell(&self, bytes: usize, event: Timed) {
+    fn send(&self, bytes: usize, event: Timed) {
         let has_room = self.has_room(bytes, BYTES_MAX);
         self.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
         if !has_room || self.sender.try_send((bytes, event)).is_err() {
@@ -148,14 +148,14 @@ impl Watching {
         }
     }
 
-    fn tell(&self, bytes: usize, event: RunEvent) {
+    fn send(&self, bytes: usize, event: RunEvent) {
         let at_us = micros(self.started);
         self.watcher
-            .tell(bytes.saturating_add(EVENT_BYTES), Timed { at_us, event });
+            .send(bytes.saturating_add(EVENT_BYTES), Timed { at_us, event });
     }
 
     /// Of what its sandbox tells.
-    pub fn hear(&self, told: WatchEvent) {
+    pub fn forward(&self, told: WatchEvent) {
         match told {
             WatchEvent::Node(event) => self.node(event),
             WatchEvent::Log(line) => self.log(line),
@@ -179,12 +179,12 @@ impl Watching {
                 *value = Some(json);
             }
         }
-        self.tell(bytes, RunEvent::Node(event));
+        self.send(bytes, RunEvent::Node(event));
     }
 
     fn log(&self, mut line: LogLine) {
         line.message = self.vault.mask(&line.message).into_owned();
-        self.tell(line.message.len(), RunEvent::Log(line));
+        self.send(line.message.len(), RunEvent::Log(line));
     }
 
     pub fn effect_started(&mut self, id: u32, node_id: Option<String>, kind: &str, host: Option<String>) {
@@ -227,7 +227,7 @@ impl Watching {
             error: error.map(|failed| failed.code),
             duration_us: micros(started.began),
         };
-        self.tell(0, RunEvent::Effect(event));
+        self.send(0, RunEvent::Effect(event));
     }
 }
 

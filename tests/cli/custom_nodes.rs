@@ -87,6 +87,41 @@ fn a_pattern_may_hold_its_definitions_with_code_in_files_beside_it() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn files_outside_of_a_pattern_s_directory_are_no_part_of_it() {
+    let place = Place::new();
+    place.file("mine.txt", "my password");
+    fs::create_dir_all(place.path("theirs/code")).unwrap();
+    std::os::unix::fs::symlink(place.path("mine.txt"), place.path("theirs/code/link.js")).unwrap();
+    let absolute = place.path("mine.txt");
+    let refused = |graph: &Value| {
+        place.file("theirs/pattern.json", graph.to_string());
+        for arguments in [
+            ["run", "theirs/pattern.json"],
+            ["validate", "theirs/pattern.json"],
+        ] {
+            let ended = place.run(&arguments);
+            ended.assert_code(3);
+            assert!(ended.stderr.contains("not in the directory"), "{ended:#?}");
+        }
+    };
+    let graph: Value = serde_json::from_str(&pattern(json!({}))).unwrap();
+    for file in ["../mine.txt", absolute.to_str().unwrap(), "code/link.js"] {
+        for own in [
+            json!({"kind": "javascript", "code": {"file": file}}),
+            json!({"kind": "component", "component": {"file": file}}),
+        ] {
+            let mut graph = graph.clone();
+            graph["nodeDefinitions"] = json!({ "Own": own });
+            refused(&graph);
+        }
+    }
+    let mut graph = graph.clone();
+    graph["nodes"][1] = json!({"id": "own", "type": "JavaScript", "data": {"parameters": {"code": {"file": "code/link.js"}}}});
+    refused(&graph);
+}
+
 #[test]
 fn what_is_wrong_with_a_component_is_said_before_the_run() {
     let place = Place::new();

@@ -2,8 +2,8 @@
 
 use crate::diagnostics::{composite, graph, node, noop, started};
 use crate::expressions::EVERYTHING;
-use heddle_compiler::expression::parse;
-use heddle_compiler::{Diagnostic, Options, Severity, check};
+use heddle_compiler::expression::{parse, route};
+use heddle_compiler::{Diagnostic, ExpressionRoute, Options, Severity, check, compile, explain};
 use serde_json::{Map, Value, json};
 
 /// Told of any graph: 100 errors and 100 warnings with at most 2,000 bytes of message, advice and excerpt each.
@@ -167,19 +167,28 @@ fn composites_that_multiply_are_refused_by_what_they_add_up_to() {
     let message = "the graph has more than 32 MiB of parameters and code, counting those of composites each \
         time they are used";
     assert!(found.iter().any(|it| it.message == message), "{found:#?}");
+    // A hundred times some thousand expressions, which take more than their text.
+    let (main, definitions) = laughs(2, &json!(vec!["{{ 1 }}"; 2_500]));
+    let found = told(&main, &definitions);
+    assert!(found.iter().any(|it| it.message == message), "{found:#?}");
 }
 
 #[test]
 fn sources_add_up() {
     let code = format!("export default () => {{ {} }}", "f(1);\n".repeat(10_000));
     let nodes = (0..100).map(|index| node(&format!("n{index}"), "JavaScript", json!({ "code": &code })));
-    let found = told(&started(nodes, &[]), &json!({}));
+    let graph = started(nodes, &[]);
+    let found = told(&graph, &json!({}));
     let said: Vec<&str> = found
         .iter()
         .filter(|it| it.severity == Severity::Error)
         .map(|it| it.code)
         .collect();
     assert_eq!(said, ["too-large"]);
+    // Nothing is made of what is beyond that.
+    let (explained, _) = explain(&graph, &json!({}), &Options::default());
+    let modules = explained.iter().filter(|it| it.is_code).count();
+    assert!((30..40).contains(&modules), "{modules}");
 }
 
 #[test]
@@ -221,4 +230,40 @@ fn many_definitions_that_no_node_uses_are_one_warning() {
         messages,
         ["no node uses 6 of the definitions: `Unused0`, `Unused1` and 4 others"]
     );
+}
+
+#[test]
+fn lists_that_have_the_one_before_twice_are_not_followed_to_the_end() {
+    let doubled: String = (1..60)
+        .map(|level| format!("const a{level} = [a{0}, a{0}];\n", level - 1))
+        .collect();
+    let code = format!(
+        "export default ({{ input }}) => {{\nconst a0 = [input.x];\n{doubled}const list = input.map(x => x.y);\nreturn fetch(list);\n}};"
+    );
+    let script = node("s", "JavaScript", json!({ "code": code }));
+    let graph = started([script], &["start -> s"]);
+    let compiled = compile(&graph, &json!({}), &Options::default());
+    assert!(compiled.artifact.is_some(), "{:#?}", compiled.diagnostics);
+}
+
+#[test]
+fn a_hundred_unknown_methods_of_an_expression_are_told() {
+    let calls = "$json.frobnicate() + ".repeat(700);
+    let found = told(
+        &with_value(json!(format!("{{{{ /x/ && {calls} 1 }}}}"))),
+        &json!({}),
+    );
+    assert_eq!(codes(&found), ["unknown-method"; 100]);
+}
+
+#[test]
+fn more_changes_than_can_be_compared_with_what_is_read_are_left_to_the_engine() {
+    let is_compiled = |count: usize| {
+        let lists: Vec<String> = (0..count).map(|index| format!("$json.a{index}.sort()")).collect();
+        let source = format!("[{}]", lists.join(", "));
+        let routed = route(&source, &EVERYTHING, ExpressionRoute::default()).unwrap();
+        routed.reasons.is_empty()
+    };
+    assert!(is_compiled(400));
+    assert!(!is_compiled(600));
 }

@@ -21,6 +21,10 @@ fn parameters_that_fit_together_are_fine() {
         json!({"scheme": "jwt"}),
         json!({"scheme": "jwt", "jwt": {"algorithm": "ES256", "keys": {"keys": [{"kty": "EC"}]}, "issuer": "x"}}),
         json!({"scheme": "jwt", "jwt": {"algorithm": "RS256", "keysUrl": "https://id.example.com/keys"}}),
+        json!({"scheme": "jwt", "jwt": {"algorithm": "PS256", "keys": {"keys": [
+            {"kty": "RSA", "n": "u".repeat(683), "kid": "1"}, {"kty": "RSA", "n": "u".repeat(342), "kid": "2"}, {"kty": "RSA", "kid": "3"},
+            {"kty": "RSA", "kid": "4"}, {"kty": "RSA", "kid": "5"}, {"kty": "EC"}, {"kty": "EC"}, {"kty": "EC"}, {"kty": "EC"}, {"kty": "EC"},
+        ]}}}),
         json!({"allowIps": ["192.0.2.7", "192.0.2.0/24", "2001:db8::/32"], "cors": ["*", "https://a.example", "http://localhost:3000"]}),
         json!({"whenPaused": "queue", "rawBody": true, "maxBytes": 100, "requestsPerMinute": 5}),
     ] {
@@ -30,6 +34,8 @@ fn parameters_that_fit_together_are_fine() {
 
 #[test]
 fn what_a_scheme_needs_is_asked_for() {
+    let many: Vec<Value> = (0..5).map(|_| json!({"kty": "EC"})).collect();
+    let large = "u".repeat(1_366);
     for (parameters, expected) in [
         (
             json!({"scheme": "header"}),
@@ -80,6 +86,15 @@ fn what_a_scheme_needs_is_asked_for() {
         (
             json!({"scheme": "jwt", "jwt": {"keys": {"keys": [{"kty": "RSA"}]}}}),
             "error[public-keys] hook jwt.keys: tokens of this algorithm are signed with the webhook's secret, not with a key pair",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"algorithm": "RS256", "keys": {"keys": [{"kty": "RSA", "n": large}]}}}),
+            "error[public-keys] hook jwt.keys: a key of RSA has more than 4,096 bits: such keys take too long to check, so use one \
+             of 2,048 to 4,096",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"algorithm": "ES256", "keys": {"keys": many}}}),
+            "error[public-keys] hook jwt.keys: more than 4 keys may have signed the same token: give each its `kid`, which tokens name",
         ),
     ] {
         assert_eq!(told(parameters.clone()), [expected], "{parameters}");

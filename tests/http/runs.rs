@@ -2,6 +2,7 @@
 
 mod failures;
 mod figures;
+mod large_events;
 mod listing;
 mod lives;
 mod owners;

@@ -403,6 +403,13 @@ fn calls_between_workflows_are_resolved() {
         "pattern-of-17"
     );
     assert!(found[0].calls("17") && !found[0].calls("18"));
+    // Whoever asks for many asks for them once for each node that calls.
+    let asked = std::cell::RefCell::new(Vec::new());
+    assert!(!found[0].calls_one(|id| {
+        asked.borrow_mut().push(id.to_owned());
+        false
+    }));
+    assert_eq!(asked.into_inner(), ["17"]);
 }
 
 #[test]

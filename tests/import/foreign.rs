@@ -329,3 +329,83 @@ fn a_security_scheme_of_a_long_name_is_no_connection() {
     assert!(serde_json::to_string(&api).unwrap().len() < 1_000_000);
     assert!(api.report.connections.is_empty());
 }
+
+#[test]
+fn expressions_that_read_what_is_not_there_are_told_five_hundred_times() {
+    let text = format!("={}", "{{ $('gone').x }}".repeat(5_000));
+    let parameters = json!({"p".repeat(200): text});
+    let told = imported(json!({"nodes": [of_n8n("a", "noOp", 1.0, parameters)]}));
+    assert_eq!(told.report.summary.repaired, 500);
+    assert!(is_within(&told, 1_000_000));
+}
+
+#[test]
+fn static_data_that_is_too_large_is_left_out_of_every_node_that_asks_for_it() {
+    let code = json!({"jsCode": "return $getWorkflowStaticData('global');"});
+    let nodes: Vec<Value> = (0..100)
+        .map(|number| of_n8n(&format!("c{number}"), "code", 2.0, code.clone()))
+        .collect();
+    let kept: Vec<u32> = (0..20_000).collect();
+    let left = imported(json!({"nodes": nodes, "staticData": {"global": {"kept": kept}}}));
+    let items = left.report.items.iter();
+    assert_eq!(items.filter(|item| item.code == "static-data-left").count(), 100);
+}
+
+#[test]
+fn subflows_that_are_nested_too_deeply_have_nothing_inside() {
+    let instance = |id: String, within: &str, of: &str| json!({"id": id, "z": within, "type": format!("subflow:{of}"), "wires": []});
+    let subflow = |id: &str| json!({"id": id, "type": "subflow", "in": [], "out": []});
+    let levels: Vec<String> = (1..=8).map(|level| format!("s{level}")).collect();
+    let mut nodes = vec![
+        json!({"id": "t", "type": "tab", "label": "Tab"}),
+        instance("i".to_owned(), "t", "s1"),
+        // One without nodes, which has nothing that could be missing.
+        json!({"id": "e", "type": "subflow", "in": [{"wires": [{"id": "x"}]}], "out": vec![json!({"wires": [{"id": "e", "port": 0}]}); 1_000]}),
+    ];
+    for (level, id) in levels.iter().enumerate() {
+        nodes.push(subflow(id));
+        if let Some(inner) = levels.get(level + 1) {
+            nodes.push(instance(format!("i{level}"), id, inner));
+        }
+    }
+    nodes.extend((0..50).map(|number| instance(format!("e{number}"), "s8", "e")));
+    let flows = node_red::find(&Value::from(nodes), "Flow").unwrap();
+    let drawn = Importing::of_flow(&flows[0]).finish();
+    let items = drawn.report.items.iter();
+    let deep = items.filter(|item| item.message.contains("nested too deeply"));
+    assert_eq!(deep.count(), 50);
+}
+
+#[test]
+fn what_all_operations_of_a_document_share_is_short() {
+    let long = "x".repeat(100_000);
+    let shared = json!({"get": {
+        "parameters": [
+            {"name": long, "in": "query"},
+            {"name": "a", "in": long},
+            {"name": "b", "in": "query", "schema": {"$ref": format!("#/{long}")}},
+        ],
+        "requestBody": {"content": {format!("text/{long}"): {}}},
+    }});
+    let mut paths: serde_json::Map<String, Value> = (0..200)
+        .map(|number| {
+            (
+                format!("/p{number}"),
+                json!({"$ref": "#/components/pathItems/all"}),
+            )
+        })
+        .collect();
+    paths.insert(format!("/{long}"), json!({"get": {}}));
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "A", "version": "1"}, "servers": [{"url": "https://a.example.com"}],
+        "components": {"pathItems": {"all": shared}}, "paths": paths,
+    });
+    let api = openapi::read(&document, &Selection::default()).unwrap();
+    assert!(serde_json::to_string(&api).unwrap().len() < 1_000_000);
+    assert_eq!(api.node_definitions.len(), 200);
+    let fields = api.report.operations[0].fields.iter();
+    let names: Vec<&str> = fields.map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["b"]);
+    let mut left = api.report.items.iter().filter(|item| item.is_left_out);
+    assert!(left.all(|item| item.message.contains("its path has more than 2000 bytes")));
+}

@@ -220,3 +220,56 @@ fn a_run_that_kills_executors_is_given_up_and_the_server_goes_on() {
         "the server is the same"
     );
 }
+
+/// What the pattern of a deployment is called by.
+fn pattern_of(server: &Server, token: &str, deployment: &str) -> Value {
+    let found = server
+        .call("GET", &format!("/api/deployments/{deployment}"), token, "")
+        .1;
+    found["data"]["patternId"].clone()
+}
+
+#[test]
+fn a_called_run_goes_on_when_the_executor_of_its_caller_dies() {
+    let dir = tempfile::tempdir().unwrap();
+    let (address, upstream) = Upstream::listen();
+    let variables = [
+        ("HEDDLE_EGRESS_ALLOW", "127.0.0.0/8"),
+        ("HEDDLE_RUN_ISOLATION", "process"),
+    ];
+    let server = Server::start(dir.path(), &variables);
+    let token = server.register();
+    let url = format!("http://{address}/innocent");
+    let called = server.deploy_as(
+        &token,
+        &json!({
+            "nodes": [
+                {"id": "on", "type": "OnCall"},
+                {"id": "ask", "type": "HttpRequest", "data": {"parameters": {"url": url, "bodyOnly": true}}},
+                {"id": "end", "type": "Return"},
+            ],
+            "edges": [{"source": "on", "target": "ask"}, {"source": "ask", "target": "end"}],
+        }),
+    );
+    let pattern = pattern_of(&server, &token, &called);
+    let calling = server.deploy_as(
+        &token,
+        &json!({
+            "nodes": [
+                {"id": "start", "type": "OnManual"},
+                {"id": "call", "type": "CallPattern", "data": {"parameters": {"patternId": pattern}}},
+                {"id": "end", "type": "Return"},
+            ],
+            "edges": [{"source": "start", "target": "call"}, {"source": "call", "target": "end"}],
+        }),
+    );
+    let path = format!("/api/deployments/{calling}/execute");
+    assert_eq!(server.call("POST", &path, &token, "{}").0, 200);
+    assert!(upstream.wait(|known| known.innocent == 1));
+    // Those of both: the one that is called asks once more.
+    kill_executors(server.process.id());
+    newest_run("success", &server, &token, &calling);
+    let runs = server.runs(&token, &called);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    assert_eq!(runs[0]["status"], "success", "{runs:?}");
+}

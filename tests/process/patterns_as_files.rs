@@ -4,6 +4,7 @@ mod development;
 mod environments;
 mod examples;
 mod repository;
+mod strangers;
 
 use crate::server::{Server, heddle, output};
 use serde_json::{Value, json};
@@ -575,7 +576,8 @@ fn ci_pushes_each_commit_though_it_keeps_no_memory() {
             .join(format!("clone-{}", value.len() + value.matches('2').count()));
         git(it.home.path(), &["clone", "-q", "files", clone.to_str().unwrap()]);
         let mut push = it.command(&clone, &["push"]);
-        let (code, out, told) = output(push.env("HEDDLE_API_KEY", &it.key).env("HOME", "/nowhere"));
+        push.env("HEDDLE_API_KEY", &it.key).env("HEDDLE_URL", it.url());
+        let (code, out, told) = output(push.env("HOME", "/nowhere"));
         assert_eq!(code, 0, "{out}{told}");
         assert_eq!(it.stored(&orders)["graphData"], graph([value, "{{ 2 }}"]));
     }

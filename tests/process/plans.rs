@@ -1,5 +1,6 @@
-//! What is done for each deployment, webhook and run, and again and again by itself, takes no longer the more there is: on SQLite,
-//! whose plans are the same however large a table is, no statement of it reads a table that grows from its beginning to its end.
+//! What is done for each deployment, webhook and run, when an environment or a workspace is deleted, and again and again by itself,
+//! takes no longer the more there is: on SQLite, whose plans are the same however large a table is, no statement of it reads a table
+//! that grows from its beginning to its end.
 
 use crate::log;
 use crate::sender::{Hook, Sender};
@@ -10,11 +11,12 @@ use sqlx::{ConnectOptions, Row};
 use std::collections::BTreeSet;
 
 /// Tables of what users make, and of what is kept of what has happened.
-const GROWING: [&str; 26] = [
+const GROWING: [&str; 27] = [
     "artifacts",
     "audit_entries",
     "deployments",
     "email_endpoints",
+    "event_pieces",
     "file_blobs",
     "file_references",
     "files",
@@ -99,6 +101,10 @@ const ALLOWED: [(&str, &str, &str); 10] = [
         "reads, every ten minutes",
     ),
 ];
+const OPERATOR: (&str, &str) = (
+    "HEDDLE_OPERATOR_TOKEN",
+    "a token of the operator, of more than thirty-two characters",
+);
 /// Statements that have a plan.
 const PLANNED: [&str; 5] = ["select ", "insert ", "update ", "delete ", "with "];
 
@@ -159,12 +165,31 @@ async fn read_whole(database: &mut SqliteConnection, statement: &str) -> Vec<Str
         .collect()
 }
 
+/// Deletes an environment, and the workspace with all that is in it.
+fn deletes(server: &Server, token: &str) {
+    let (_, all) = server.call("GET", "/api/workspaces", token, "");
+    let workspace = all["data"][0]["id"].as_str().unwrap();
+    let environments = format!("/api/workspaces/{workspace}/environments");
+    let (status, made) = server.call("POST", &environments, token, r#"{"name": "passing"}"#);
+    assert_eq!(status, 201, "{made}");
+    let made = format!("{environments}/{}", made["data"]["id"].as_str().unwrap());
+    let (status, deleted) = server.call("DELETE", &made, token, "");
+    assert_eq!(status, 200, "{deleted}");
+    let all_of_it = format!("/operator/workspaces/{workspace}");
+    let (status, deleted) = server.call("DELETE", &all_of_it, OPERATOR.1, "");
+    assert_eq!(status, 200, "{deleted}");
+}
+
 #[test]
 fn no_statement_of_deployments_webhooks_and_upkeep_reads_whole_tables() {
     let dir = tempfile::tempdir().unwrap();
     // Migrations may read everything.
     assert_eq!(Server::start(dir.path(), &[]).stop(), Some(0));
-    let variables = [("HEDDLE_LOG", "warn,sqlx=debug"), ("HEDDLE_LOG_FORMAT", "json")];
+    let variables = [
+        ("HEDDLE_LOG", "warn,sqlx=debug"),
+        ("HEDDLE_LOG_FORMAT", "json"),
+        OPERATOR,
+    ];
     let (server, log) = log::start(dir.path(), &variables);
     let hook = Hook::doubling(&server);
     let mut sender = Sender::connect(&server.address).unwrap();
@@ -183,9 +208,16 @@ fn no_statement_of_deployments_webhooks_and_upkeep_reads_whole_tables() {
             "edges": [{"source": "start", "target": "end"}],
         }),
     );
+    deletes(&server, &hook.token);
     assert_eq!(server.stop(), Some(0));
     let executed = executed(&log.join().unwrap());
-    for part in ["into deployments ", "into runs ", "where r.suspicion < 0"] {
+    for part in [
+        "into deployments ",
+        "into runs ",
+        "where r.suspicion < 0",
+        "delete from webhook_endpoints where slot ",
+        "delete from artifacts where hash in ",
+    ] {
         assert!(executed.iter().any(|one| one.contains(part)), "{part}");
     }
 

@@ -263,6 +263,17 @@ async fn an_executor_s_network_is_empty_where_the_system_allows_that() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_system_kills_executors_first_when_memory_runs_out() {
+    let (runtime, program) = runtime_of("serve", 4 << 30);
+    assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));
+    for id in runtime.executor_process_ids(None) {
+        let score = fs::read_to_string(format!("/proc/{id}/oom_score_adj")).unwrap();
+        // The highest that there is.
+        assert_eq!(score.trim(), "1000");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_executor_that_dies_is_replaced() {
     let (runtime, program) = runtime_of("serve", 4 << 30);
     assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));

@@ -1,6 +1,7 @@
 //! SQLite files of several tenants below one directory, and statements that would do more than read and write rows.
 
 use crate::services::{Given, Ran, run, run_data, runtime_with_crashing_connectors, runtime_with_sqlite_of};
+use futures_util::future::join_all;
 use heddle_runtime::{Limits, Runtime, SqliteFiles};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
@@ -166,6 +167,26 @@ async fn the_files_of_a_tenant_are_no_larger_than_allowed() {
         .await
         .output();
     query(&runtime, BOB, "a.db", fill).await.output();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_grow_at_the_same_time_are_no_larger_together() {
+    const ALLOWED: u64 = 8 << 20;
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime_with_sqlite_of(module_path!(), SqliteFiles::Below(dir.path().to_owned()), ALLOWED);
+    let files: Vec<String> = (0..6).map(|number| format!("{number}.db")).collect();
+    for file in &files {
+        query(&runtime, ANN, file, "create table t (v blob)")
+            .await
+            .output();
+    }
+    // Somewhat more than 3 MiB, for which there is room once or twice.
+    let fill = "insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 320)
+        select randomblob(10000) from n";
+    join_all(files.iter().map(|file| query(&runtime, ANN, file, fill))).await;
+    let found = std::fs::read_dir(dir.path().join(ANN)).unwrap();
+    let bytes: u64 = found.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    assert!((3 << 20..=ALLOWED).contains(&bytes), "{bytes}");
 }
 
 /// More than fits into the cache of a page or two, so that SQLite sorts in pieces.

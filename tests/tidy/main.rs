@@ -8,6 +8,7 @@ mod circles;
 mod comments;
 mod console;
 mod error_codes;
+mod limits;
 mod manifests;
 mod metrics;
 mod modules;
@@ -53,6 +54,7 @@ const BANNED_TYPES: &[&str] = &[
     "Nudge",
     "Surroundings",
     "Told",
+    "Wishes",
 ];
 
 #[test]
@@ -70,6 +72,20 @@ fn types_have_names_that_others_know() {
                 );
             }
         }
+    }
+}
+
+/// What a request computes for long is computed in the turn of whoever asks, of whom others' requests are independent.
+#[test]
+fn requests_compute_in_somebodys_turn() {
+    // Work that waits more than it computes, with a bound of its own.
+    let allowed = ["api/src/http/webhooks/whole.rs"];
+    for (path, text) in sources() {
+        let is_of_requests = path.starts_with("api/src/http/") && !allowed.contains(&path.as_str());
+        assert!(
+            !is_of_requests || !text.contains("blocking::blocking"),
+            "{path}: use `computing`, which says for whom"
+        );
     }
 }
 

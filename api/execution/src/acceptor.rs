@@ -2,6 +2,9 @@
 //! nobody outside can notice may have begun, or ended, by then. Small ones don't wait for others' large ones, which are stored
 //! beside them.
 
+mod rows;
+
+use self::rows::{Keys, holder};
 use crate::answer_stream::{Beginning, Begun};
 use crate::attempt::{PlainEnd, Signal};
 use crate::backlog::Backlog;
@@ -23,13 +26,11 @@ use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
 use heddle_model::status::Phase;
 use heddle_model::workspace_quota::WorkspaceQuota;
-use heddle_store::notices::{self, Notice};
-use heddle_store::runs::journal as stored_journal;
-use heddle_store::runs::{self, AcceptedRow, KeyRow};
+use heddle_store::runs::AcceptedRow;
 use heddle_store::turns::Turns;
 use heddle_store::{Failed, Load, Store, StoreError};
 use metrics::counter;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,8 +38,6 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Acceptances in one statement.
 const GROUP_MAX: usize = 256;
-/// For how long a key makes no second run.
-const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long whoever sends an event waits until it is stored. It may be stored later all the same, as when a connection
 /// breaks in the midst of a commit.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -273,7 +272,7 @@ impl Acceptor {
         if !self.parts.lease.executes() && run.wait {
             // As with a run that has parked, only those who wait for its end have something of it here: maybe before this
             // server hears that it is stored.
-            run.live.set_parked(true);
+            run.live.park();
             self.parts.notifier.live.insert(id, run.live.clone());
         }
         let row = row(&run, text, key.clone());
@@ -383,9 +382,6 @@ fn row(run: &Run, text: Option<Arc<str>>, key: Option<(String, String)>) -> Acce
 fn load(row: &AcceptedRow, run: &Run) -> Load {
     Load::of(Some(run.deployment.owner), row.bytes())
 }
-
-/// Which run each key of the group belongs to.
-type Keys = HashMap<(String, String), RunId>;
 
 /// Stores what is accepted, a group of what is small and one of what is large at a time, until the acceptor has gone.
 async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waiting>>) {
@@ -521,64 +517,14 @@ fn settle(parts: &Parts, it: Box<Waiting>, stored: &Result<Keys, StoreError>) {
 async fn store_group(
     store: &Store,
     now: Timestamp,
-    (server, executes): (&Arc<str>, bool),
+    server: (&Arc<str>, bool),
     (load, group): (Load, &mut [Box<Waiting>]),
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
     let signal_of = |it: &mut Box<Waiting>| Some((it.run.id, it.signal.take()?));
     let signals: Vec<(RunId, Signal)> = group.iter_mut().filter_map(signal_of).collect();
-    if executes && signals.is_empty() && rows.iter().all(|row| row.key.is_none()) {
-        if !store.is_shared() {
-            runs::accept_alone(store, server, (load, rows)).await?;
-        } else if !runs::accept_shared(store, server, (load, rows)).await? {
-            return Err(StoreError::Unavailable(Failed::NoLease));
-        }
-        return Ok(Keys::new());
+    match load.is_large() && !store.is_shared() {
+        true => Box::pin(rows::store_large(store, now, server, (load, rows), signals)).await,
+        false => rows::store(store, now, server, (load, rows), signals).await,
     }
-    let server = server.clone();
-    store
-        .write_metered(load, move |db| {
-            Box::pin(async move {
-                let keys: Vec<KeyRow> = rows
-                    .iter()
-                    .filter_map(|row| {
-                        let (scope, key) = row.key.clone()?;
-                        Some(KeyRow {
-                            scope,
-                            key,
-                            run_id: row.id,
-                            expires_at: now.plus(KEY_TTL).millis(),
-                        })
-                    })
-                    .collect();
-                let mut taken = Keys::new();
-                if !keys.is_empty() {
-                    taken.extend(runs::take_keys(db, keys, now).await?);
-                }
-                let is_new = |row: &AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
-                let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
-                let is_stored = |run: RunId| new.iter().any(|row| row.id == run);
-                let signals: Vec<Signal> = signals
-                    .into_iter()
-                    .filter_map(|(run, signal)| is_stored(run).then_some(signal))
-                    .collect();
-                let owner = if executes { &server } else { runs::NOBODY };
-                let Some(later) = runs::accept(db, &server, owner, (load, new)).await? else {
-                    return Err(StoreError::Unavailable(Failed::NoLease));
-                };
-                for signal in &signals {
-                    stored_journal::leave(db, signal.parent, &signal.key, &signal.payload).await?;
-                }
-                if !executes {
-                    notices::tell(db, Notice::Accepted).await?;
-                }
-                Ok((taken, later))
-            })
-        })
-        .await
-}
-
-/// The run that an event belongs to: its own, unless its key was taken.
-fn holder(keys: &Keys, key: Option<&(String, String)>, run: RunId) -> RunId {
-    key.and_then(|key| keys.get(key)).copied().unwrap_or(run)
 }

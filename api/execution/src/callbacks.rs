@@ -167,7 +167,7 @@ impl Callbacks {
     ) -> Result<CallbackResponse, ServiceError> {
         let now_ms = self.clock.now().millis();
         // Whoever sends it, it is done in the turn of the run's owner: nobody else waits for what comes for that one.
-        let payer = self.payer(run, event.len()).await;
+        let payer = self.payer(run, event.len()).await?;
         let load = Load::of(payer, event.len());
         let seen = self.see(payer, run, &place).await?;
         let payload = computing_if_large(payer, event.len(), move || Payload::new(event)).await?;
@@ -180,7 +180,7 @@ impl Callbacks {
                 })
             })
             .await?;
-        self.told(found)
+        self.response(found)
     }
 
     /// The same for somebody who may see the run; only once it is there, since nothing else tells which places it has.
@@ -204,7 +204,7 @@ impl Callbacks {
         drop(reader);
         let state = match found {
             Ok(state) => state,
-            Err(instead) => return self.told(instead),
+            Err(instead) => return self.response(instead),
         };
         let load = Load::of(user, event.len());
         // Before the transaction, since events may have megabytes, and forms many choices.
@@ -226,14 +226,15 @@ impl Callbacks {
             })
         });
         let found: Result<Found, StoreError> = write.await;
-        self.told(found?)
+        self.response(found?)
     }
 
-    /// In whose turn so many bytes for a run are dealt with, or of it: its owner's. Few need none, and neither does what is for no run.
-    async fn payer(&self, run: RunId, bytes: usize) -> Option<UserId> {
+    /// In whose turn so many bytes for a run are dealt with, or of it: its owner's. Few need none. What is large is not dealt with for a
+    /// run that is not there: it would be in nobody's turn, and comes to nobody.
+    async fn payer(&self, run: RunId, bytes: usize) -> Result<Option<UserId>, ServiceError> {
         match Load::of(None, bytes).is_large() {
-            false => None,
-            true => self.asking(run).await.ok().map(|asking| asking.owner),
+            false => Ok(None),
+            true => Ok(Some(self.asking(run).await?.owner)),
         }
     }
 
@@ -254,13 +255,13 @@ impl Callbacks {
         };
         let payer = match payer {
             Some(payer) => Some(payer),
-            None => self.payer(run, entry.bytes()).await,
+            None => self.payer(run, entry.bytes()).await?,
         };
         let seen = computing_if_large(payer, entry.bytes(), move || Seen::of(entry)).await?;
         Ok(Some(seen?))
     }
 
-    fn told(&self, found: Found) -> Result<CallbackResponse, ServiceError> {
+    fn response(&self, found: Found) -> Result<CallbackResponse, ServiceError> {
         match found {
             Found::First(state) => {
                 self.parked.wake();
@@ -341,9 +342,12 @@ fn checked(state: &Value, event: String) -> Result<String, String> {
     if let Some(told) = form.unknown(&given) {
         return Err(told);
     }
-    let values = form
-        .check_json(&given)
-        .map_err(|mistakes| format!("The body must have the form's fields. {}", form.told(&mistakes)))?;
+    let values = form.check_json(&given).map_err(|mistakes| {
+        format!(
+            "The body must have the form's fields. {}",
+            form.summary(&mistakes)
+        )
+    })?;
     if let Some(event) = event.as_object_mut() {
         event.insert("body".to_owned(), Value::Object(values));
     }
@@ -543,8 +547,8 @@ async fn look(
     })
 }
 
-/// The state in which a run waits at a place, if that is what was seen before, or what there is in place of that. What waits otherwise than
-/// it was seen is so rare that whoever answers may ask again.
+/// The state in which a run waits at a place, if it still waits as it was seen before; otherwise what is there now. That seldom differs, so
+/// whoever answers may ask again.
 async fn waits_as_seen(
     db: &mut Db<'_>,
     at: (RunId, &str, i64),

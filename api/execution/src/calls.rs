@@ -2,9 +2,11 @@
 //! has called. At first in memory; after a moment the waiting run parks, so that runs that wait for each other never
 //! take all places.
 
+mod called;
 mod inputs;
 mod newest;
 
+use called::{Called, key_of, park};
 use newest::NewestError;
 pub(crate) use newest::NewestVersions;
 
@@ -18,6 +20,7 @@ use crate::journal::signal;
 use crate::lease::Lease;
 use crate::live::{self, End, Ended};
 use crate::live_runs::LiveRuns;
+use crate::retry::retry_while_unavailable;
 use crate::run::{Caller, IdempotencyKey, NewRun, Run};
 use crate::stop::Stop;
 use heddle_catalogue::Start;
@@ -28,13 +31,14 @@ use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{
-    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, Park, Progress, result_from_json,
+    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, Progress, result_from_json,
 };
 use heddle_store::patterns::{self, PatternRow};
-use heddle_store::runs::journal;
-use heddle_store::{Store, deployments, workspaces};
+use heddle_store::runs::{self, journal};
+use heddle_store::{Store, StoreError, deployments, workspaces};
 use serde_json::{Value, json};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -43,8 +47,6 @@ use tokio::sync::Semaphore;
 const DEPTH_MAX: u32 = 16;
 /// How long a called run is waited for in memory.
 const IN_MEMORY_MAX: Duration = Duration::from_secs(1);
-/// How often a parked run looks whether the one that it waits for is still there: nobody signals that it was deleted.
-const LOOK_EVERY_MS: i64 = 60 * 60 * 1_000;
 /// KiB that called runs of a test run have given which it has no place for yet: of a test run nothing is stored.
 const UNPLACED_KIB_MAX: usize = 64 << 10;
 
@@ -74,6 +76,8 @@ struct CallingRun {
     origin: Origin,
     depth: u32,
     owner: Arc<str>,
+    /// Whether its executor has ended, so that it begins again and goes on to wait for what it has called.
+    is_interrupted: Arc<AtomicBool>,
 }
 
 impl PatternCalls {
@@ -87,6 +91,7 @@ impl PatternCalls {
             origin: run.deployment.origin(),
             depth: run.depth,
             owner: run.owner.clone(),
+            is_interrupted: Arc::default(),
         })
     }
 
@@ -103,6 +108,7 @@ impl PatternCalls {
             },
             depth: 0,
             owner: self.lease.owner(),
+            is_interrupted: Arc::default(),
         })
     }
 
@@ -139,12 +145,19 @@ impl Calls for RunCalls {
             let effect = CallEffect { calls, run };
             let called = context
                 .parked()
-                .and_then(|state| state["runId"].as_str()?.parse().ok());
+                .and_then(|state| Called::of_state(state, &context));
             match called {
-                Some(child) => effect.wait_again(child, &call, &context).await,
+                Some(called) => effect.wait_again(&called, &call, &context).await,
                 None => effect.start(call, &context).await,
             }
         })
+    }
+
+    fn interrupted(&self) {
+        // A test run does not begin again.
+        self.run
+            .is_interrupted
+            .store(self.run.id.is_some(), Ordering::SeqCst);
     }
 }
 
@@ -165,7 +178,57 @@ impl CallEffect {
             );
             return Err(EffectError::new(EffectCode::CallDepth, message));
         }
-        let callee = self.callee(&call).await?;
+        let key = key_of(&call, context);
+        let (callee, node_id) = match self.target(&call).await {
+            Ok(target) => target,
+            Err(refused) => {
+                let called = self.called_before(&key, &call, context).await;
+                return called.unwrap_or(Err(refused));
+            }
+        };
+        let event = std::mem::take(&mut call.inputs);
+        let signal = context.signal_key();
+        let id = self
+            .files_of(event.get())
+            .await
+            .map_err(|error| unavailable(&error))?;
+        let new = NewRun {
+            triggered_by: TriggeredBy::Call,
+            node_id: Some(node_id),
+            event,
+            text: None,
+            // A run that starts again after a stop of the server finds the one that it has called.
+            idempotency: self.run.id.map(|parent| IdempotencyKey::of_run(parent, key)),
+            wait: call.wait,
+            caller: Some(Caller {
+                parent: self
+                    .run
+                    .id
+                    .filter(|_| call.wait)
+                    .map(|parent| (parent, signal.clone())),
+                depth,
+            }),
+            id,
+            deployment: callee,
+        };
+        let accepted = self.calls.acceptor.accept(new).await;
+        let (run, end) = match accepted.map_err(|error| unavailable(&error))? {
+            Accepted::New(ticket) => (ticket.run_id, Some(ticket.into_end())),
+            Accepted::Duplicate(run) => (run, None),
+        };
+        if !call.wait {
+            return Ok(json!({ "runId": run }).into());
+        }
+        let called = Called { run, signal };
+        match end {
+            Some(end) => self.wait_in_memory(&called, end, &call, context).await,
+            None => self.wait_again(&called, &call, context).await,
+        }
+    }
+
+    /// What is called, and where it begins.
+    async fn target(&self, call: &Call) -> Result<(Arc<ActiveDeployment>, String), EffectError> {
+        let callee = self.callee(call).await?;
         let trigger = callee.trigger(Start::Call).ok_or_else(|| {
             let message = format!(
                 "The pattern `{}` has no OnCall node, so it can't be called.",
@@ -173,70 +236,61 @@ impl CallEffect {
             );
             EffectError::new(EffectCode::CallTarget, message)
         })?;
-        let event = std::mem::take(&mut call.inputs);
-        let id = self
-            .files_of(event.get())
-            .await
-            .map_err(|error| unavailable(&error))?;
-        let new = NewRun {
-            triggered_by: TriggeredBy::Call,
-            node_id: Some(trigger.node_id.clone()),
-            event,
-            text: None,
-            // A run that starts again after a stop of the server finds the one that it has called.
-            idempotency: self.run.id.map(|parent| {
-                IdempotencyKey::of_run(parent, format!("call {}@{}", context.key, context.attempt))
-            }),
-            wait: call.wait,
-            caller: Some(Caller {
-                parent: self
-                    .run
-                    .id
-                    .filter(|_| call.wait)
-                    .map(|parent| (parent, context.key.clone())),
-                depth,
-            }),
-            id,
-            deployment: callee,
+        let node_id = trigger.node_id.clone();
+        Ok((callee, node_id))
+    }
+
+    /// What became of a call that was made before the run began again: what can be called by now is nothing to that. `None`: there was none.
+    async fn called_before(
+        &self,
+        key: &str,
+        call: &Call,
+        context: &CallContext,
+    ) -> Option<Result<Progress, EffectError>> {
+        let caller = self.run.id?;
+        let read = move || async move {
+            let mut reader = self.calls.store.reader().await?;
+            runs::started_by(&mut reader.db(), caller, key).await
         };
-        let accepted = self.calls.acceptor.accept(new).await;
-        let (child, end) = match accepted.map_err(|error| unavailable(&error))? {
-            Accepted::New(ticket) => (ticket.run_id, Some(ticket.into_end())),
-            Accepted::Duplicate(run) => (run, None),
-        };
+        let on_wait = |reason: &str| tracing::warn!("A called run can't be looked for yet: {reason}");
+        let run = retry_while_unavailable(read, on_wait).await.ok()??;
         if !call.wait {
-            return Ok(json!({ "runId": child }).into());
+            return Some(Ok(json!({ "runId": run }).into()));
         }
-        match end {
-            Some(end) => self.wait_in_memory(child, end, &call, context).await,
-            None => self.wait_again(child, &call, context).await,
-        }
+        let signal = context.signal_key();
+        Some(self.wait_again(&Called { run, signal }, call, context).await)
     }
 
     /// Waits for a run that was called by an execution of this effect before: in memory if it is here, and by what the
     /// database knows of it if it is not.
     async fn wait_again(
         &self,
-        child: RunId,
+        called: &Called,
         call: &Call,
         context: &CallContext,
     ) -> Result<Progress, EffectError> {
         let is_overdue = call.until_ms.is_some_and(|until_ms| until_ms <= context.now_ms());
-        let live = self.calls.live.get(child);
+        let live = self.calls.live.get(called.run);
         // Not kept while it is waited for: it has what the run gives.
         let end = live
             .filter(|live| !live.is_parked() && !is_overdue)
             .map(|live| live.watch());
         match end {
-            Some(end) => self.wait_in_memory(child, end, call, context).await,
-            None => self.look(child, call, context).await,
+            Some(end) => self.wait_in_memory(called, end, call, context).await,
+            None => self.look(called, call, context).await,
         }
     }
 
     /// Looks what the database knows of a called run.
-    async fn look(&self, child: RunId, call: &Call, context: &CallContext) -> Result<Progress, EffectError> {
+    async fn look(
+        &self,
+        called: &Called,
+        call: &Call,
+        context: &CallContext,
+    ) -> Result<Progress, EffectError> {
+        let child = called.run;
         let is_overdue = call.until_ms.is_some_and(|until_ms| until_ms <= context.now_ms());
-        let state = self.state_of(child, context).await;
+        let state = self.state_of(called, context).await;
         match state.map_err(|error| unavailable(&error))? {
             CalledRun::Ended(json) => {
                 let ended = context.read(json).await?;
@@ -247,7 +301,7 @@ impl CallEffect {
                 let message = format!("The called run {child} took too long, and was cancelled.");
                 Err(EffectError::new(EffectCode::Timeout, message))
             }
-            CalledRun::Running => Ok(park(child, call, context)),
+            CalledRun::Running => Ok(park(called, call, context)),
             CalledRun::Gone => {
                 let message = format!("The called run {child} is gone: its deployment was deleted.");
                 Err(EffectError::new(EffectCode::CallTarget, message))
@@ -258,7 +312,7 @@ impl CallEffect {
     /// Waits for the end in memory: for a moment if the caller can park, which it does then; else as long as it takes.
     async fn wait_in_memory(
         &self,
-        child: RunId,
+        called: &Called,
         end: End,
         call: &Call,
         context: &CallContext,
@@ -266,7 +320,8 @@ impl CallEffect {
         let mut guard = CancelOnDrop {
             calls: Arc::downgrade(&self.calls),
             owner: self.run.owner.clone(),
-            child: Some(child),
+            is_interrupted: self.run.is_interrupted.clone(),
+            child: Some(called.run),
         };
         let ended = live::wait(end);
         let ended = match context.can_park() {
@@ -275,18 +330,28 @@ impl CallEffect {
         };
         guard.child = None;
         match ended {
-            Some(Some(ended)) => self.ended(child, ended, call, context).await,
-            // The service stops: the run that waits is taken up again.
-            Some(None) => std::future::pending().await,
-            None => Ok(park(child, call, context)),
+            Some(Some(ended)) => self.ended(called, ended, call, context).await,
+            Some(None) => match self.is_going_on().await {
+                // It was ended elsewhere just before it ended here, or is taken up again: the database knows.
+                true => self.look(called, call, context).await,
+                // The service stops: the run that waits is taken up again.
+                false => std::future::pending().await,
+            },
+            None => Ok(park(called, call, context)),
         }
+    }
+
+    /// Whether the run that waits has something stored, and goes on here.
+    async fn is_going_on(&self) -> bool {
+        let calls = &self.calls;
+        self.run.id.is_some() && !calls.stop.has_begun() && calls.lease.is_held(&self.run.owner).await
     }
 
     /// What a called run gives that has ended here. While the run that calls has no place for it, it is not kept in memory, but read from
     /// the database afterwards.
     async fn ended(
         &self,
-        child: RunId,
+        called: &Called,
         ended: Arc<Ended>,
         call: &Call,
         context: &CallContext,
@@ -294,17 +359,17 @@ impl CallEffect {
         if !context.try_take_place() {
             let Some(unplaced) = &self.run.unplaced else {
                 drop(ended);
-                return self.look(child, call, context).await;
+                return self.look(called, call, context).await;
             };
             let kib = u32::try_from(ended.bytes() >> 10).unwrap_or(u32::MAX);
             let room = unplaced.clone().try_acquire_many_owned(kib);
             let _room = room.map_err(|_| too_much())?;
             context.take_place().await;
         }
-        let json = call_result::output(child, &ended)?.to_owned();
+        let json = call_result::output(called.run, &ended)?.to_owned();
         drop(ended);
         let value = context.read(json).await?;
-        self.with_files(child, value).await
+        self.with_files(called.run, value).await
     }
 
     /// The id of the called run, if the inputs refer to files: it may read those that the caller may.
@@ -331,15 +396,22 @@ impl CallEffect {
         Ok(Progress::Done(value))
     }
 
-    /// Asks the database for a called run. What it has given is read once there is a place for it.
-    async fn state_of(&self, child: RunId, context: &CallContext) -> Result<CalledRun, ServiceError> {
-        let mut reader = self.calls.store.reader().await?;
-        let running = journal::is_running(&mut reader.db(), child).await?;
+    /// Asks the database for a called run; while that is away, it is waited for: it is no failure of the call. What the run has given is
+    /// read once there is a place for it.
+    async fn state_of(&self, called: &Called, context: &CallContext) -> Result<CalledRun, ServiceError> {
         let Some(parent) = self.run.id else {
             return Ok(CalledRun::Gone);
         };
-        let has_ended = journal::has_signal(&mut reader.db(), parent, &context.key).await?;
-        drop(reader);
+        let key = called.signal.as_str();
+        let read = move || async move {
+            let mut reader = self.calls.store.reader().await?;
+            // First, since the end leaves both at once.
+            let running = journal::is_running(&mut reader.db(), called.run).await?;
+            let has_ended = journal::has_signal(&mut reader.db(), parent, key).await?;
+            Ok::<_, StoreError>((running, has_ended))
+        };
+        let on_wait = |reason: &str| tracing::warn!("A called run can't be looked for yet: {reason}");
+        let (running, has_ended) = retry_while_unavailable(read, on_wait).await?;
         if !has_ended {
             return Ok(match running {
                 Some(true) => CalledRun::Running,
@@ -347,7 +419,6 @@ impl CallEffect {
             });
         }
         context.take_place().await;
-        let key = context.key.as_str();
         let signal = signal(&self.calls.store, (parent, key), self.run.user).await?;
         Ok(signal.map_or(CalledRun::Gone, CalledRun::Ended))
     }
@@ -446,10 +517,11 @@ enum CalledRun {
 }
 
 /// Cancels a run that is not waited for any more, except when the service stops, or the run that waits goes on at
-/// another server.
+/// another server, or in another process.
 struct CancelOnDrop {
     calls: Weak<PatternCalls>,
     owner: Arc<str>,
+    is_interrupted: Arc<AtomicBool>,
     child: Option<RunId>,
 }
 
@@ -458,7 +530,7 @@ impl Drop for CancelOnDrop {
         let (Some(calls), Some(child)) = (self.calls.upgrade(), self.child) else {
             return;
         };
-        if calls.stop.has_begun() {
+        if calls.stop.has_begun() || self.is_interrupted.load(Ordering::SeqCst) {
             return;
         }
         if let Ok(handle) = tokio::runtime::Handle::try_current() {
@@ -470,17 +542,6 @@ impl Drop for CancelOnDrop {
             });
         }
     }
-}
-
-fn park(child: RunId, call: &Call, context: &CallContext) -> Progress {
-    let look_at_ms = context.now_ms().saturating_add(LOOK_EVERY_MS);
-    Progress::Parked(Park {
-        wake_at_ms: Some(
-            call.until_ms
-                .map_or(look_at_ms, |until_ms| until_ms.min(look_at_ms)),
-        ),
-        state: json!({ "runId": child, "untilMs": call.until_ms }),
-    })
 }
 
 /// More than a test run may have others keep for it.

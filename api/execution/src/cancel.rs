@@ -6,11 +6,12 @@ use crate::call_result;
 use crate::dispatcher::Dispatcher;
 use crate::held_runs::HeldRuns;
 use crate::kept_journals::JournalPolicy;
-use crate::live::{self, Live};
+use crate::live::{self, End, Ended, Live};
 use crate::live_runs::LiveRuns;
 use crate::poller::Wakeup;
 use crate::queue::Queue;
 use crate::record;
+use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use crate::run_error::cancellation;
 use crate::waiting_runs::WaitingRuns;
@@ -20,8 +21,10 @@ use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::RunStatus;
-use heddle_store::runs::{journal, replays, upkeep};
-use heddle_store::{Db, Store, StoreError, deployments};
+use heddle_store::notices::{self, Notice};
+use heddle_store::runs::left::LeftRow;
+use heddle_store::runs::{self, ResultRow, journal, replays, upkeep};
+use heddle_store::{Db, Load, Store, StoreError, deployments};
 use std::sync::Arc;
 
 /// Cancels runs.
@@ -47,15 +50,21 @@ impl Canceller {
     ) -> Result<RunStatus, ServiceError> {
         let owned = deployments::visible(&mut self.store.reader().await?.db(), runner, deployment).await?;
         owned.ok_or(Code::NotFound)?;
-        match self.live.get(run) {
-            Some(found) if !found.is_parked() => {
-                let ended = found.watch();
-                self.cancel_here(run, &found);
+        match self.end_here(run) {
+            Some(ended) => {
                 let ended = live::wait(ended).await.ok_or(Code::Unavailable)?;
                 Ok(ended.status)
             }
-            _ => self.cancel_unowned(runner, run).await,
+            None => self.cancel_unowned(runner, run).await,
         }
+    }
+
+    /// Cancels a run if it executes here, or waits for that; gives its end to wait for. What it is reached by is not kept for that long: if
+    /// it is lost, nobody would hear of it.
+    fn end_here(&self, run: RunId) -> Option<End> {
+        let found = self.live.get(run).filter(|found| !found.is_parked())?;
+        let ended = found.watch();
+        self.cancel_here(run, &found).then_some(ended)
     }
 
     /// Ends a run that does not execute here: one that is parked, that another server has, or nobody. Whoever executes it
@@ -91,42 +100,59 @@ impl Canceller {
     pub fn cancelled_elsewhere(&self, run: RunId) {
         self.waiting.cancelled();
         let Some(found) = self.live.get(run) else { return };
-        if found.is_parked() {
+        if !self.cancel_here(run, &found) {
             self.live.remove(run);
             found.end(cancelled());
-        } else {
-            self.cancel_here(run, &found);
         }
     }
 
-    /// Cancels the runs that a failed run has waited for.
-    pub async fn cancel_called(&self, run: &Run) {
+    /// The runs that a failed run has waited for.
+    pub async fn called_by(&self, run: &Run) -> Vec<RunId> {
         let effects = &run.deployment.manifest().rights.effects;
-        if effects.iter().any(|kind| kind == "call") {
-            self.cancel_children(run.id).await;
+        match effects.iter().any(|kind| kind == "call") {
+            true => self.children(run.id).await,
+            false => Vec::new(),
         }
     }
 
-    /// With what they wait for themselves.
+    /// The runs that this one waits for. A database that is away is waited for.
+    async fn children(&self, parent: RunId) -> Vec<RunId> {
+        let read =
+            move || async move { journal::children(&mut self.store.reader().await?.db(), parent).await };
+        let on_wait =
+            |reason: &str| tracing::warn!(run = %parent, "The runs that it has called go on still: {reason}");
+        match retry_while_unavailable(read, on_wait).await {
+            Ok(children) => children.into_iter().map(|(child,)| child).collect(),
+            Err(error) => {
+                tracing::error!(run = %parent, error = %chain(&error), "The runs that it has called go on");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Cancels runs that nobody waits for any more, with what they wait for themselves.
+    pub async fn cancel_each(&self, runs: Vec<RunId>) {
+        for run in runs {
+            self.cancel_by_service(run).await;
+        }
+    }
+
+    /// Cancels the runs that this one has waited for.
     fn cancel_children(&self, parent: RunId) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let children = async { journal::children(&mut self.store.reader().await?.db(), parent).await };
-            let children = match children.await {
-                Ok(children) => children,
-                Err(error) => {
-                    return tracing::error!(run = %parent, error = %chain(&error), "The runs that it has called go on");
-                }
-            };
-            for (child,) in children {
-                self.cancel_by_service(child).await;
-            }
+            let children = self.children(parent).await;
+            self.cancel_each(children).await;
         })
     }
 
     /// Cancels a run that nobody waits for any more.
     pub async fn cancel_by_service(&self, run: RunId) {
-        if let Some(found) = self.live.get(run).filter(|found| !found.is_parked()) {
-            return self.cancel_here(run, &found);
+        if self
+            .live
+            .get(run)
+            .is_some_and(|found| self.cancel_here(run, &found))
+        {
+            return;
         }
         let (error, now, policy) = (record::error(&cancellation()), self.clock.now(), self.journals);
         let ended = self.store.write(move |db| {
@@ -142,26 +168,65 @@ impl Canceller {
         self.cancel_children(run).await;
     }
 
-    /// Cancels a run that is in this server's memory: it ends as soon as it can.
-    pub fn cancel_here(&self, run: RunId, found: &Live) {
-        found.cancel();
-        if self.queue.expel(found.share, run) {
-            return;
+    /// Ends a run that this server has taken and can't execute. Whoever waits for its end hears of it, here, at another server, and the run
+    /// that has called it; what it has called itself is cancelled.
+    pub async fn end_left(&self, row: &LeftRow, owner: &Arc<str>, ended: Ended) -> Result<(), StoreError> {
+        let (run, now, policy) = (row.id, self.clock.now(), self.journals);
+        let mut end = ResultRow::running(run, owner.clone(), u32::try_from(row.attempt).unwrap_or(1));
+        (end.status, end.completed_at) = (ended.status, Some(now));
+        end.error = ended.error.as_ref().map(record::error);
+        let parent = row.parent_id.zip(row.parent_key.clone());
+        let payload = journal::Payload::new(call_result::signal_payload(run, &ended));
+        let write = self.store.write(move |db| {
+            Box::pin(async move {
+                let stored = runs::record(db, (Load::LITTLE, [&end].as_slice()), now).await?;
+                if stored.is_empty() {
+                    return Ok::<_, StoreError>(false);
+                }
+                close(db, policy, run).await?;
+                if let Some((parent, key)) = parent {
+                    journal::signal(db, parent, &key, &payload).await?;
+                }
+                notices::tell(db, Notice::Ended(run)).await?;
+                Ok(true)
+            })
+        });
+        if !write.await? {
+            return Ok(());
         }
-        self.dispatcher.release(self.held.take(|held| held.id == run));
+        self.parked.wake();
+        if let Some(found) = self.live.get(run)
+            && !self.cancel_here(run, &found)
+        {
+            self.live.remove(run);
+            found.end(ended);
+        }
+        self.cancel_children(run).await;
+        Ok(())
+    }
+
+    /// Cancels a run that is in this server's memory: it ends as soon as it can. `false`: it is parked.
+    pub fn cancel_here(&self, run: RunId, found: &Live) -> bool {
+        if !found.cancel() {
+            return false;
+        }
+        if !self.queue.expel(found.share, run) {
+            self.dispatcher.release(self.held.take(|held| held.id == run));
+        }
+        true
     }
 
     /// Cancels all runs of a deployment that is deleted, and waits until they have ended.
     pub async fn cancel_all(&self, deployment: DeploymentId) {
-        let found = self.live.of_deployment(deployment);
-        let (parked, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, live)| live.is_parked());
-        for (run, live) in parked {
-            self.live.remove(run);
-            live.end(cancelled());
-        }
-        let ends: Vec<_> = found.iter().map(|(_, live)| live.watch()).collect();
-        for (run, live) in &found {
-            self.cancel_here(*run, live);
+        let mut ends = Vec::new();
+        for (run, live) in self.live.of_deployment(deployment) {
+            let end = live.watch();
+            if self.cancel_here(run, &live) {
+                ends.push(end);
+            } else {
+                self.live.remove(run);
+                live.end(cancelled());
+            }
         }
         for end in ends {
             live::wait(end).await;

@@ -84,6 +84,7 @@ impl Claims {
             .write(move |db| Box::pin(async move { upkeep::claim(db, claim).await }))
             .await?;
         let count = rows.len();
+        let _taken = self.resumer.live.take(rows.iter().map(|row| row.id));
         for row in rows {
             self.resumer.resume(row, &owner).await?;
         }

@@ -81,7 +81,7 @@ pub(crate) async fn try_connection(
     let started = heddle_model::clock::monotonic();
     let result = runtime.probe(probe).await;
     let duration_ms = u64::try_from(heddle_model::clock::since(started).as_millis()).unwrap_or(u64::MAX);
-    Ok(told(kind, result, duration_ms))
+    Ok(report(kind, result, duration_ms))
 }
 
 /// What the fields of a connection are fit for.
@@ -123,7 +123,7 @@ fn way(kind: ConnectionKind, test: &ConnectionTest) -> Result<ProbeWay, ServiceE
     })
 }
 
-fn told(kind: ConnectionKind, result: Result<Probed, EffectError>, duration_ms: u64) -> ConnectionTested {
+fn report(kind: ConnectionKind, result: Result<Probed, EffectError>, duration_ms: u64) -> ConnectionTested {
     let (is_ok, message, code) = match result {
         Err(error) => (false, error.message, Some(error.code.as_str().to_owned())),
         Ok(Probed {

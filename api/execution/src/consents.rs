@@ -252,8 +252,8 @@ impl Consents {
                     renew_at,
                 };
                 kept::put(db, &parts.vault, opened.workspace, id, new).await?;
-                let told = Action::ConnectionConnected.of(Object::Connection(id));
-                audit::note(db, &editor, told.with("provider", &*opened.row.provider)).await?;
+                let entry = Action::ConnectionConnected.of(Object::Connection(id));
+                audit::note(db, &editor, entry.with("provider", &*opened.row.provider)).await?;
                 Ok::<ConnectionId, ServiceError>(id)
             })
         });

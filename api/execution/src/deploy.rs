@@ -81,7 +81,7 @@ async fn pass_gate(
         let rules = workspaces::rules(db, editor, environment).await?;
         if !rules.without(gate.kept).is_empty() {
             return Err(Code::Conflict.with(
-                "What the environment asks of what is deployed to it was changed meanwhile: deploy again.",
+                "The environment's rules were changed in the meantime. Nothing was deployed: deploy again.",
             ));
         }
     }
@@ -89,7 +89,7 @@ async fn pass_gate(
         let there = deployments::in_slot_for_system(db, slot).await?;
         if *compared != Compared::of(new, there.as_ref()) {
             return Err(Code::Conflict.with(
-                "Something else was deployed while the rules were checked. Nothing was deployed now: deploy again.",
+                "Something else was deployed while the rules were checked, and this was not: deploy again.",
             ));
         }
     }
@@ -108,7 +108,7 @@ async fn refuse_past_rules(
     match workspaces::rules(db, editor, environment).await?.is_empty() {
         true => Ok(()),
         false => Err(Code::Conflict.with(format!(
-            "This is not deployed any more, and its environment has rules, which are checked when a version is deployed: deploy \
+            "This is no longer deployed, and its environment has rules, which are checked when a version is deployed: deploy \
              version {} of the pattern there.",
             row.version_number
         ))),
@@ -374,19 +374,19 @@ impl Deployer {
                     // Now that it has its endpoints.
                     deployed_subscriptions::register(db, &vault, &editor, (&stored, &manifest), now).await?;
                     quota::check(db, &quotas, &added).await?;
-                    let mut told = action
+                    let mut entry = action
                         .of(Object::Deployment(stored.id))
                         .with("version", stored.version_number);
                     if let Some(from) = ready.from {
-                        told = told.with("from", from);
+                        entry = entry.with("from", from);
                     }
                     if let Some(events) = ready.gate.acknowledged {
-                        told = told.with("acknowledgedDifferences", events);
+                        entry = entry.with("acknowledgedDifferences", events);
                     }
                     if ready.gate.is_approved {
-                        told = told.with("approvedRights", true);
+                        entry = entry.with("approvedRights", true);
                     }
-                    audit::note(db, &editor, told).await?;
+                    audit::note(db, &editor, entry).await?;
                     Ok(stored)
                 })
             })
@@ -488,8 +488,8 @@ impl Deployer {
                         }
                     };
                     deployments::set_status(db, deployment, status, reason, now).await?;
-                    let told = action(operation).of(Object::Deployment(deployment));
-                    audit::note(db, &editor, told).await?;
+                    let entry = action(operation).of(Object::Deployment(deployment));
+                    audit::note(db, &editor, entry).await?;
                     let mut strikes = row.strikes;
                     if operation == Operation::Redeploy {
                         deployments::confirm(db, deployment, now).await?;

@@ -75,8 +75,18 @@ impl Dispatcher {
                 () = live.interrupted() => {}
                 () = tokio::time::sleep(wait) => {}
             }
-            this.queue(run, None);
+            match live.is_cancelled() {
+                true => this.end_cancelled(run),
+                false => this.queue(run, None),
+            }
         });
+    }
+
+    /// Ends a run that was cancelled, for which it need not wait for its turn.
+    pub fn end_cancelled(&self, run: Run) {
+        if let Some(executor) = self.executor() {
+            executor.execute(run, None);
+        }
     }
 
     /// Executes a run past the queue while nothing else starts.

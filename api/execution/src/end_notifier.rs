@@ -1,6 +1,6 @@
 //! Telling of ends that are stored: those who wait for the run, those who look on, and the run that has called it.
 
-use crate::live::Ended;
+use crate::live::{Ended, Parking};
 use crate::live_runs::LiveRuns;
 use crate::poller::Wakeup;
 use crate::run::Run;
@@ -39,14 +39,13 @@ impl EndNotifier {
         run.live.end(ended);
     }
 
-    /// The run is parked, which is stored, and its RespondToWebhook gave `response`.
-    pub fn parked(&self, run: &Run, response: Option<Box<RawValue>>) {
-        self.tail.phase(run, Phase::Waiting);
-        run.live.set_parked(true);
+    /// The run is parked, which is stored, and its RespondToWebhook gave `response`. `false`: it was cancelled by then, and is to be ended.
+    pub fn parked(&self, run: &Run, response: Option<Box<RawValue>>) -> bool {
         let answers_sender = response.is_some() && run.triggered_by == TriggeredBy::Webhook;
-        // Only those who wait for the run's end keep something of it in memory.
-        if answers_sender || !run.live.is_watched() {
-            self.live.remove(run.id);
+        match self.live.park(run, answers_sender) {
+            Parking::Parked => self.tail.phase(run, Phase::Waiting),
+            Parking::TakenUp | Parking::Lost => {}
+            Parking::Cancelled => return false,
         }
         if answers_sender {
             run.live.end(Ended {
@@ -57,6 +56,7 @@ impl EndNotifier {
             });
         }
         self.parked.wake();
+        true
     }
 
     /// The execution does not count: its run is not this server's any more, or has been ended by somebody else. Whoever

@@ -23,6 +23,9 @@ const IMPORT_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 /// What is told of an import is kept for so long after its end.
 const IMPORT_TOLD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Modules that one statement removes, which looks at all runs that are under way, while other writes wait.
+const MODULES_TOGETHER: usize = 8;
+
 /// Removes workspaces.
 pub(crate) struct Erasure {
     pub store: Store,
@@ -67,8 +70,9 @@ impl Erasure {
                 break;
             }
         }
-        for module in modules {
-            self.module(module).await?;
+        let modules: Vec<String> = modules.into_iter().collect();
+        for some in modules.chunks(MODULES_TOGETHER) {
+            self.modules(workspace, some.to_vec()).await?;
         }
         self.sqlite_files(workspace).await?;
         self.files.erase(workspace).await?;
@@ -128,20 +132,19 @@ impl Erasure {
         }
     }
 
-    /// Removes a module and its machine code, unless somebody else has the same.
-    async fn module(&self, hash: String) -> Result<(), ServiceError> {
-        let name = hash.clone();
-        let removed = self
-            .store
-            .write(move |db| Box::pin(async move { hosting::remove_artifact(db, &hash).await }));
-        let removed: Result<bool, StoreError> = removed.await;
-        if !removed? {
-            return Ok(());
+    /// Removes modules and their machine code, unless somebody else has the same.
+    async fn modules(&self, workspace: WorkspaceId, hashes: Vec<String>) -> Result<(), ServiceError> {
+        let removed = self.store.write(move |db| {
+            Box::pin(async move { hosting::remove_artifacts(db, workspace, &hashes).await })
+        });
+        let removed: Result<Vec<(String,)>, StoreError> = removed.await;
+        for (hash,) in removed? {
+            let dir = self.cache_dir.clone();
+            let done = tokio::task::spawn_blocking(move || remove_code(&dir, &hash)).await;
+            let done = done.map_err(ServiceError::internal)?;
+            done.map_err(|error| failed(error, "the machine code of its modules"))?;
         }
-        let dir = self.cache_dir.clone();
-        let done = tokio::task::spawn_blocking(move || remove_code(&dir, &name)).await;
-        let done = done.map_err(ServiceError::internal)?;
-        done.map_err(|error| failed(error, "the machine code of its modules"))
+        Ok(())
     }
 
     /// Removes the files of a workspace's SQLite connections.

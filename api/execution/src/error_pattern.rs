@@ -8,6 +8,7 @@ use crate::live::Ended;
 use crate::run::{IdempotencyKey, NewRun, Run};
 use crate::stored_event::stored_event;
 use heddle_catalogue::Start;
+use heddle_model::clock::{monotonic, since};
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::file::Holder;
 use heddle_model::ids::{PatternId, RunId};
@@ -18,6 +19,12 @@ use heddle_store::Store;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Wait before trying again what the database, or a compiler, had no time for.
+const RETRY: Duration = Duration::from_millis(500);
+/// For how long that is tried. The failed run's end could mostly not be stored either.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// The event of OnError.
 #[derive(Serialize)]
@@ -41,7 +48,8 @@ pub(crate) struct ErrorPatterns {
 
 impl ErrorPatterns {
     /// Starts the error pattern that the failed run's settings name, once. A run that was itself started by an error
-    /// starts none, so that error patterns can't chase each other. What fails here is logged only.
+    /// starts none, so that error patterns can't chase each other. A database that is away is waited for; what fails otherwise is logged
+    /// only.
     pub async fn start(&self, run: &Run, ended: &Ended) {
         let settings = &run.deployment.manifest().settings;
         let Some(pattern) = &settings.error_pattern_id else {
@@ -50,13 +58,22 @@ impl ErrorPatterns {
         if run.triggered_by == TriggeredBy::Error {
             return;
         }
-        match self.try_start(pattern, run, ended).await {
-            Ok(true) => {}
-            Ok(false) => {
-                tracing::warn!(run = %run.id, pattern, "The error pattern is not active, or has no OnError")
-            }
-            Err(error) => {
-                tracing::error!(run = %run.id, pattern, "The error pattern was not run: {}", chain(&error))
+        let begun = monotonic();
+        // Whoever has a run that was lost goes on with it.
+        while !run.live.is_lost() {
+            match self.try_start(pattern, run, ended).await {
+                Ok(true) => return,
+                Ok(false) => {
+                    return tracing::warn!(run = %run.id, pattern, "The error pattern is not active, or has no OnError");
+                }
+                // Under the run's key it starts once, even if it was stored and the answer lost.
+                Err(error) if error.code() == Code::Unavailable && since(begun) < PATIENCE => {
+                    tracing::warn!(run = %run.id, pattern, "The error pattern can't be run yet: {}", chain(&error));
+                    tokio::time::sleep(RETRY).await;
+                }
+                Err(error) => {
+                    return tracing::error!(run = %run.id, pattern, "The error pattern was not run: {}", chain(&error));
+                }
             }
         }
     }

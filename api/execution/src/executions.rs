@@ -264,9 +264,9 @@ impl Executions {
         self.0.base.active.loaded_in_slot(slot).await
     }
 
-    /// A module that was deployed, by its SHA-256; `None`: it is no longer kept as it was.
-    pub async fn module(&self, artifact: &str) -> Result<Option<Vec<u8>>, ServiceError> {
-        match self.0.base.modules.stored(artifact).await {
+    /// A module that was deployed, by its SHA-256, read in this user's turn; `None`: it is no longer kept as it was.
+    pub async fn module(&self, artifact: &str, user: UserId) -> Result<Option<Vec<u8>>, ServiceError> {
+        match self.0.base.modules.stored(artifact, user).await {
             Ok(wasm) => Ok(wasm),
             Err(LoadError::Unusable(_)) => Ok(None),
             Err(LoadError::Failed(error)) => Err(error),

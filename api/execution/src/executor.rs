@@ -34,7 +34,7 @@ use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
 use heddle_runtime::{
     Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET, apart, aside,
 };
-use heddle_store::runs::suspects;
+use heddle_store::runs::{suspects, upkeep};
 use heddle_store::{Store, StoreError, usage};
 use metrics::counter;
 use serde_json::value::RawValue;
@@ -112,6 +112,9 @@ impl Executor {
         let Some(run) = self.held.hold_if_paused(run) else {
             return;
         };
+        if run.was_taken && !self.is_still_taken(&run).await {
+            return self.live.forget(&run);
+        }
         if (run.is_suspect || run.deployment.is_struck) && !self.announce(&run).await {
             return self.live.forget(&run);
         }
@@ -119,6 +122,20 @@ impl Executor {
         let finished = self.perform(run).await;
         self.finish(finished).await;
         drop(place);
+    }
+
+    /// Whether a run that was taken from the database is to be executed still: before it was here, where it is cancelled since, it may have
+    /// been cancelled in the database alone. Without effects nobody would notice.
+    async fn is_still_taken(&self, run: &Run) -> bool {
+        if !journal::is_needed(&run.deployment.manifest().rights) {
+            return true;
+        }
+        let read = move || async move {
+            let mut reader = self.store.reader().await?;
+            Ok::<_, ServiceError>(upkeep::is_taken(&mut reader.db(), &run.owner, run.id).await?)
+        };
+        let read = read_patiently(run, read, "Whether the run goes on can't be read.").await;
+        !matches!(read, Some(Ok(false)))
     }
 
     /// Says durably that the run is about to execute. `false`: it is not this server's any more.
@@ -222,7 +239,12 @@ impl Executor {
     pub async fn end(&self, ending: EndingRun) {
         if ending.ended.status.has_failed() {
             self.error_patterns.start(&ending.run, &ending.ended).await;
-            self.canceller.cancel_called(&ending.run).await;
+            let called = self.canceller.called_by(&ending.run).await;
+            // For which the database may have been waited for so long that the run is another server's.
+            if !self.lease.is_held(&ending.run.owner).await {
+                return self.live.forget(&ending.run);
+            }
+            self.canceller.cancel_each(called).await;
         }
         let now = self.clock.now();
         if !ending.is_large() {

@@ -46,9 +46,14 @@ impl HeldRuns {
         if !paused.contains(&run.deployment.id) {
             return Some(run);
         }
+        let mut runs = self.runs();
+        // Whoever cancels it looks for it here after that: either finds the other.
+        if run.live.is_cancelled() {
+            return Some(run);
+        }
         run.live.set_phase(Phase::Queued);
         run.event.leave();
-        self.runs().push(run);
+        runs.push(run);
         None
     }
 

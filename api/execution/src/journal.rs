@@ -110,7 +110,7 @@ impl Journals {
     }
 }
 
-/// What has come for an effect of a run, as JSON; `user` owns the run. A database that is away is waited for: what has come is no failure
+/// What has come for an effect of a run, as JSON; `user` owns the run. A database that is away is waited for: what has come is not a failure
 /// of the effect.
 pub(crate) async fn signal(
     store: &Store,

@@ -42,17 +42,17 @@ impl KeptValues<'_> {
     /// Puts a value in the place of what is there.
     pub async fn put(&self, editor: Editor, put: PutValue) -> Result<(), ServiceError> {
         let PutValue { owner, key, .. } = &put;
-        let told = note(Action::KeyValueSet, *owner, key);
+        let entry = note(Action::KeyValueSet, *owner, key);
         let operation = KeyValueOperation::Set(to_keep_from_outside(put.value));
         let request = request(put.key, operation, put.time_to_live);
-        self.change(editor, put.owner, request, told).await
+        self.change(editor, put.owner, request, entry).await
     }
 
     /// Removes a value; an error if there is none.
     pub async fn delete(&self, editor: Editor, owner: ValueOwner, key: String) -> Result<(), ServiceError> {
-        let told = note(Action::KeyValueDeleted, owner, &key);
+        let entry = note(Action::KeyValueDeleted, owner, &key);
         let request = request(key, KeyValueOperation::Delete, None);
-        self.change(editor, owner, request, told).await
+        self.change(editor, owner, request, entry).await
     }
 
     async fn change(
@@ -60,7 +60,7 @@ impl KeptValues<'_> {
         editor: Editor,
         owner: ValueOwner,
         request: KeyValueRequest,
-        told: Note,
+        entry: Note,
     ) -> Result<(), ServiceError> {
         let (quotas, now) = (self.quotas, self.now);
         let tenant = Tenant::of(editor.user(), editor.workspace());
@@ -80,18 +80,18 @@ impl KeptValues<'_> {
                 };
                 let accessing = Accessing { run: None, tenant };
                 change(db, (owner, accessing), &payer, request, now).await?;
-                audit::note(db, &editor, told).await?;
+                audit::note(db, &editor, entry).await?;
                 Ok(true)
             })
         });
         match changed.await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Code::NotFound.with("No value is stored under this key.")),
-            Err(undone) => Err(self.told(undone)),
+            Err(undone) => Err(self.service_error(undone)),
         }
     }
 
-    fn told(&self, undone: Undone) -> ServiceError {
+    fn service_error(&self, undone: Undone) -> ServiceError {
         match undone {
             Undone::Refused(error @ KeyValueError::TooManyKeys) => {
                 Code::QuotaExceeded.with(error.to_string())

@@ -224,7 +224,7 @@ pub(crate) async fn change(
         if admitted.is_err()
             && let Some(workspace) = state.recounts(WorkspaceQuota::KeyValues, now)
         {
-            // The row that holds the key is no value yet.
+            // The row that holds the key is not a value yet.
             let others = usage::count_key_values(db, workspace).await?.saturating_sub(1);
             state.set_used(WorkspaceQuota::KeyValues, others);
             admitted = state.admit_one(WorkspaceQuota::KeyValues, now);

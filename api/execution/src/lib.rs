@@ -111,4 +111,4 @@ pub use replay::{
 pub use run::{Caller, EVENT_BYTES_MAX, IdempotencyKey, NewRun};
 pub use settings::Settings;
 pub use tenants::{Standing, Tenants};
-pub use test_run::{PreparedTest, TestRun, TestRunError, Wishes};
+pub use test_run::{PreparedTest, TestOptions, TestRun, TestRunError};

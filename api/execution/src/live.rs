@@ -7,7 +7,7 @@ use heddle_model::ids::DeploymentId;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
 use serde_json::value::RawValue;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -59,17 +59,35 @@ enum Ending {
     Watched(watch::Sender<Option<Arc<Ended>>>),
 }
 
+/// Nothing of what follows.
 const NONE: u8 = 0;
-const CANCELLED: u8 = 1;
-const LOST: u8 = 2;
+/// Its parking is stored, and it was taken up again, before that is known here.
+const AHEAD: u8 = 1;
+const PARKED: u8 = 2;
+const CANCELLED: u8 = 3;
+const LOST: u8 = 4;
+
+/// What a run is whose parking was just stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parking {
+    /// Nothing of it is here any more but this.
+    Parked,
+    /// It goes on: it was taken up again before this was known here.
+    TakenUp,
+    /// It was cancelled before, and is to be ended.
+    Cancelled,
+    /// It is another server's.
+    Lost,
+}
 
 /// A run under way.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub deployment: DeploymentId,
     pub share: Share,
-    interruption: AtomicU8,
-    parked: AtomicBool,
+    /// Whether it is parked, cancelled or lost: one of these, so that who cancels a run that parks at the same time knows whether it will
+    /// end here.
+    standing: AtomicU8,
     wake: Notify,
     phase: AtomicU8,
     ending: Mutex<Ending>,
@@ -82,8 +100,7 @@ impl Live {
         Arc::new(Live {
             deployment,
             share,
-            interruption: AtomicU8::new(NONE),
-            parked: AtomicBool::new(false),
+            standing: AtomicU8::new(NONE),
             wake: Notify::new(),
             phase: AtomicU8::new(Phase::Queued as u8),
             ending: Mutex::new(Ending::Unwatched(None)),
@@ -91,39 +108,83 @@ impl Live {
         })
     }
 
-    pub fn cancel(&self) {
-        self.interruption.fetch_max(CANCELLED, Ordering::SeqCst);
+    fn standing(&self) -> u8 {
+        self.standing.load(Ordering::SeqCst)
+    }
+
+    /// Changes the standing to what follows from it; gives what it was before. `None`: nothing follows from that.
+    fn change(&self, next: impl Fn(u8) -> Option<u8>) -> Option<u8> {
+        let mut before = self.standing();
+        loop {
+            let after = next(before)?;
+            let changed = self
+                .standing
+                .compare_exchange(before, after, Ordering::SeqCst, Ordering::SeqCst);
+            match changed {
+                Ok(_) => return Some(before),
+                Err(other) => before = other,
+            }
+        }
+    }
+
+    /// Ends it as soon as it can. `false`: it is parked, so that nothing is here that could end.
+    pub fn cancel(&self) -> bool {
+        let is_here = self.change(|standing| (standing != PARKED).then_some(standing.max(CANCELLED)));
         self.wake.notify_one();
+        is_here.is_some()
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.interruption.load(Ordering::SeqCst) == CANCELLED
+        self.standing() == CANCELLED
     }
 
-    /// The run is another server's.
+    /// The run is another server's, unless it is parked, and nobody's.
     pub fn lose(&self) {
-        self.interruption.store(LOST, Ordering::SeqCst);
+        self.change(|standing| (standing != PARKED).then_some(LOST));
         self.wake.notify_one();
     }
 
     pub fn is_lost(&self) -> bool {
-        self.interruption.load(Ordering::SeqCst) == LOST
+        self.standing() == LOST
     }
 
     /// Waits until the run is cancelled or lost.
     pub async fn interrupted(&self) {
-        while self.interruption.load(Ordering::SeqCst) == NONE {
+        while !matches!(self.standing(), CANCELLED | LOST) {
             self.wake.notified().await;
         }
     }
 
     /// Whether it is parked, so that nothing of it is here but this.
     pub fn is_parked(&self) -> bool {
-        self.parked.load(Ordering::SeqCst)
+        self.standing() == PARKED
     }
 
-    pub fn set_parked(&self, parked: bool) {
-        self.parked.store(parked, Ordering::SeqCst);
+    /// Parks it, which is stored.
+    pub fn park(&self) -> Parking {
+        let before = self.change(|standing| match standing {
+            NONE => Some(PARKED),
+            AHEAD => Some(NONE),
+            _ => None,
+        });
+        match (before, self.standing()) {
+            (Some(NONE), _) => Parking::Parked,
+            (Some(_), _) => Parking::TakenUp,
+            (None, LOST) => Parking::Lost,
+            (None, PARKED) => Parking::Parked,
+            (None, _) => Parking::Cancelled,
+        }
+    }
+
+    /// Goes on with it, if it is what a run has that is taken up: because it is parked, or, if that one `has_parked`, is about to be.
+    pub fn take_up(&self, has_parked: bool) -> bool {
+        let before = self.change(|standing| match standing {
+            PARKED => Some(NONE),
+            NONE if has_parked => Some(AHEAD),
+            CANCELLED if has_parked => Some(CANCELLED),
+            _ => None,
+        });
+        before.is_some()
     }
 
     /// Whether somebody waits for its end.
@@ -234,5 +295,32 @@ mod tests {
         let end = lost.watch();
         drop(lost);
         assert!(wait(end).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_run_that_is_cancelled_while_it_parks_does_one_of_both() {
+        let first = live();
+        assert!(first.cancel() && first.park() == Parking::Cancelled);
+        assert!(first.is_cancelled() && !first.is_parked());
+        first.interrupted().await;
+        let second = live();
+        assert!(second.park() == Parking::Parked && !second.cancel());
+        assert!(second.is_parked() && !second.is_cancelled());
+        second.lose();
+        assert!(second.is_parked(), "it is nobody's");
+        assert!(second.take_up(true) && !second.is_parked() && second.cancel());
+        let lost = live();
+        lost.lose();
+        assert!(lost.park() == Parking::Lost && !lost.take_up(true) && lost.is_lost());
+    }
+
+    #[test]
+    fn a_run_may_be_taken_up_before_its_parking_is_known() {
+        let run = live();
+        assert!(!run.take_up(false), "another one has it");
+        assert!(run.take_up(true));
+        assert_eq!(run.park(), Parking::TakenUp);
+        assert!(!run.is_parked());
+        assert_eq!(run.park(), Parking::Parked, "the next time");
     }
 }

@@ -1,6 +1,6 @@
 //! The runs that this server has, by id: so that they can be cancelled, waited for, and given up.
 
-use crate::live::Live;
+use crate::live::{Live, Parking};
 use crate::run::Run;
 use heddle_model::ids::{DeploymentId, IdMap, RunId};
 use std::collections::HashSet;
@@ -8,11 +8,46 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Runs that this server has accepted or taken up and not yet ended, and parked ones that somebody waits for here.
 #[derive(Debug, Default)]
-pub(crate) struct LiveRuns(Mutex<IdMap<RunId, Arc<Live>>>);
+pub(crate) struct LiveRuns {
+    runs: Mutex<IdMap<RunId, Arc<Live>>>,
+    /// Taken in the database, and not here yet.
+    taken: Mutex<HashSet<RunId>>,
+}
+
+/// Runs that this server has taken in the database, and that are here as soon as there is room for them, which may be long. Until this
+/// is dropped they don't count as lost.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    live: Arc<LiveRuns>,
+    runs: Vec<RunId>,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        let mut taken = self.live.taken();
+        for run in &self.runs {
+            taken.remove(run);
+        }
+    }
+}
 
 impl LiveRuns {
     fn runs(&self) -> MutexGuard<'_, IdMap<RunId, Arc<Live>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashSet<RunId>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be called right after these were taken in the database.
+    pub fn take(self: &Arc<Self>, runs: impl Iterator<Item = RunId>) -> Taken {
+        let runs: Vec<RunId> = runs.collect();
+        self.taken().extend(runs.iter().copied());
+        Taken {
+            live: self.clone(),
+            runs,
+        }
     }
 
     pub fn get(&self, run: RunId) -> Option<Arc<Live>> {
@@ -27,21 +62,43 @@ impl LiveRuns {
         self.runs().remove(&run);
     }
 
-    /// Gives up a run that is not this server's any more, unless it has been taken up here again.
-    pub fn forget(&self, run: &Run) {
+    /// By what a run is reached from now on that is taken up: by what was kept of it, or something `new`. `has_parked`: it was parked in
+    /// the database, which may not be known here yet.
+    pub fn take_up(&self, run: RunId, has_parked: bool, new: impl FnOnce() -> Arc<Live>) -> Arc<Live> {
         let mut runs = self.runs();
-        if runs
-            .get(&run.id)
-            .is_some_and(|found| Arc::ptr_eq(found, &run.live))
-        {
-            runs.remove(&run.id);
+        if let Some(kept) = runs.get(&run).filter(|kept| kept.take_up(has_parked)) {
+            return kept.clone();
         }
+        let live = new();
+        runs.insert(run, live.clone());
+        live
     }
 
-    /// Those of `runs` that are not here.
+    /// Parks a run, which is stored. What it is reached by is kept only for those who wait for its end: `is_answered`, nobody does.
+    pub fn park(&self, run: &Run, is_answered: bool) -> Parking {
+        let mut runs = self.runs();
+        let parking = run.live.park();
+        let is_kept = match parking {
+            Parking::Parked => !is_answered && run.live.is_watched(),
+            Parking::TakenUp | Parking::Cancelled => true,
+            Parking::Lost => false,
+        };
+        if !is_kept {
+            remove(&mut runs, run);
+        }
+        parking
+    }
+
+    /// Gives up a run that is not this server's any more, unless it has been taken up here again.
+    pub fn forget(&self, run: &Run) {
+        remove(&mut self.runs(), run);
+    }
+
+    /// Those of `runs`, which this server has and which are not parked, that are neither here nor about to be.
     pub fn missing(&self, runs: impl Iterator<Item = RunId>) -> HashSet<RunId> {
-        let here = self.runs();
-        runs.filter(|run| !here.contains_key(run)).collect()
+        let (here, taken) = (self.runs(), self.taken());
+        let is_here = |run: &RunId| here.get(run).is_some_and(|live| !live.is_parked());
+        runs.filter(|run| !is_here(run) && !taken.contains(run)).collect()
     }
 
     pub fn all(&self) -> Vec<(RunId, Arc<Live>)> {
@@ -53,5 +110,56 @@ impl LiveRuns {
         let runs = self.runs();
         let of = runs.iter().filter(|(_, live)| live.deployment == deployment);
         of.map(|(run, live)| (*run, live.clone())).collect()
+    }
+}
+
+/// Unless it is another one's by now.
+fn remove(runs: &mut IdMap<RunId, Arc<Live>>, run: &Run) {
+    if runs
+        .get(&run.id)
+        .is_some_and(|found| Arc::ptr_eq(found, &run.live))
+    {
+        runs.remove(&run.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::Share;
+    use heddle_model::ids::UserId;
+    use heddle_model::tenant::Tenant;
+
+    fn live() -> Arc<Live> {
+        let owner = UserId::new();
+        let tenant = Tenant::User(owner);
+        Live::new(DeploymentId::new(), Share { owner, tenant })
+    }
+
+    #[test]
+    fn what_is_neither_here_nor_about_to_be_is_missing() {
+        let runs = Arc::<LiveRuns>::default();
+        let [here, parked, taken, lost] = [(); 4].map(|()| RunId::new());
+        runs.insert(here, live());
+        let kept = live();
+        kept.park();
+        runs.insert(parked, kept.clone());
+        let taking = runs.take([taken].into_iter());
+        let missing = || runs.missing([here, parked, taken, lost].into_iter());
+        assert_eq!(missing(), HashSet::from([parked, lost]));
+        let again = runs.take_up(parked, true, live);
+        assert!(Arc::ptr_eq(&again, &kept), "those who wait for it go on waiting");
+        drop(taking);
+        assert_eq!(missing(), HashSet::from([taken, lost]));
+    }
+
+    #[test]
+    fn a_run_that_this_server_had_before_it_lost_its_lease_is_another_one() {
+        let runs = LiveRuns::default();
+        let (run, former) = (RunId::new(), live());
+        runs.insert(run, former.clone());
+        former.lose();
+        let taken = runs.take_up(run, false, live);
+        assert!(!Arc::ptr_eq(&taken, &former) && !taken.is_lost());
     }
 }

@@ -18,7 +18,7 @@ pub use reader::{BYTES_MAX, MailReader};
 pub use received::Mail;
 
 /// What an answer of a process says of a message: the bytes of its event, with its attachments inside, or why it was refused. The
-/// error is why it is no answer. For those who test that anything may be answered.
+/// error is why it is not an answer. For those who test that anything may be answered.
 pub fn answered(answer: Vec<u8>) -> Result<Result<usize, Refused>, &'static str> {
     let read = match message::read(answer)? {
         Ok(read) => read,

@@ -104,7 +104,7 @@ impl Turn {
             tracing::warn!(
                 deployment = %self.watch.active.id,
                 node = self.watch.node,
-                "When a mailbox is due can't be stored, so that it is soon: {}",
+                "The next time to read a mailbox can't be stored, so it is read again soon: {}",
                 chain(&error)
             );
         }

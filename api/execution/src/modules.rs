@@ -9,12 +9,15 @@ use crate::compile::{
 use crate::seals::{Seals, Verdict};
 use heddle_compiler::Options;
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::UserId;
 use heddle_model::tenant::Tenant;
+use heddle_processes::places::PerOwner;
 use heddle_runtime::{Plan, Program, ProgramError, Runtime, RuntimeConfig, RuntimeError, Tier};
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::{Store, StoreError};
 use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Why a module can't be loaded.
 #[derive(Debug)]
@@ -82,6 +85,9 @@ impl From<StoreError> for LoadError {
     }
 }
 
+/// Modules of one owner that are read, compared and loaded at a time. They have megabytes, and an owner has many.
+const READ_AT_ONCE: usize = 2;
+
 /// Compiles and loads modules.
 pub(crate) struct Modules {
     store: Store,
@@ -91,6 +97,8 @@ pub(crate) struct Modules {
     config: RuntimeConfig,
     runtime: OnceLock<Runtime>,
     runtime_starts: tokio::sync::Mutex<()>,
+    /// For what takes time by a module's bytes. On threads as urgent as those of runs, since events wait for it.
+    readers: PerOwner<UserId>,
 }
 
 impl Modules {
@@ -104,7 +112,14 @@ impl Modules {
             config,
             runtime: OnceLock::new(),
             runtime_starts: tokio::sync::Mutex::new(()),
+            readers: PerOwner::new(READ_AT_ONCE),
         }
+    }
+
+    /// An owner's turn to read a module.
+    async fn turn(&self, owner: UserId) -> Option<OwnedSemaphorePermit> {
+        // They are never closed.
+        self.readers.of(owner).acquire_owned().await.ok()
     }
 
     /// The engine, started at the first call.
@@ -169,7 +184,7 @@ impl Modules {
 
     /// A deployment's module, compiled in the turn of whose it is. Refuses what is not what was deployed.
     pub async fn load(&self, row: &DeploymentRow) -> Result<Program, LoadError> {
-        let wasm = self.stored(&row.artifact).await?;
+        let wasm = self.stored(&row.artifact, row.user_id).await?;
         let wasm = wasm.ok_or(LoadError::Unusable(Unusable::Gone))?;
         let asker = Asker::Deployment(row.user_id);
         let loaded = self.loaded(wasm, Tier::Optimized, asker).await;
@@ -185,13 +200,15 @@ impl Modules {
         }
     }
 
-    /// What is stored under this SHA-256, if it has it; `None`: nothing is.
-    pub async fn stored(&self, artifact: &str) -> Result<Option<Vec<u8>>, LoadError> {
+    /// What is stored under this SHA-256, if it has it; `None`: nothing is. Read in this owner's turn.
+    pub async fn stored(&self, artifact: &str, owner: UserId) -> Result<Option<Vec<u8>>, LoadError> {
+        let turn = self.turn(owner).await;
         let wasm = deployments::artifact(&mut self.store.reader().await?.db(), artifact).await?;
         let Some(wasm) = wasm else {
             return Ok(None);
         };
         let (wasm, found) = blocking(move || {
+            let _turn = turn;
             let digest = Sha256::digest(&wasm);
             (wasm, hex::encode(digest))
         })
@@ -205,17 +222,25 @@ impl Modules {
     /// A module, compiled in a turn of the one who asks, unless its machine code is there.
     pub async fn loaded(&self, wasm: Vec<u8>, tier: Tier, asker: Asker) -> Result<Program, LoadFailure> {
         let runtime = self.runtime().await?;
-        let plan = self.plan(wasm, tier).await?;
+        let plan = self.plan(wasm, tier, asker.user()).await?;
         if plan.jobs().is_empty() {
-            let runtime = runtime.clone();
-            return Ok(blocking(move || runtime.assemble(plan, Vec::new())).await??);
+            let (runtime, turn) = (runtime.clone(), self.turn(asker.user()).await);
+            let assemble = move || {
+                let _turn = turn;
+                runtime.assemble(plan, Vec::new())
+            };
+            return Ok(blocking(assemble).await??);
         }
         self.session(asker).await?.load(runtime, plan).await
     }
 
-    /// A module, verified, and what of its machine code is there.
-    pub async fn plan(&self, wasm: Vec<u8>, tier: Tier) -> Result<Plan, LoadFailure> {
-        let runtime = self.runtime().await?.clone();
-        Ok(blocking(move || runtime.plan(wasm, tier)).await??)
+    /// A module, verified in this owner's turn, and what of its machine code is there.
+    pub async fn plan(&self, wasm: Vec<u8>, tier: Tier, owner: UserId) -> Result<Plan, LoadFailure> {
+        let (runtime, turn) = (self.runtime().await?.clone(), self.turn(owner).await);
+        let plan = move || {
+            let _turn = turn;
+            runtime.plan(wasm, tier)
+        };
+        Ok(blocking(plan).await??)
     }
 }

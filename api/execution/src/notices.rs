@@ -144,9 +144,8 @@ impl NoticeFollower {
             let running = upkeep::running_of(&mut self.store.reader().await?.db(), &runs).await?;
             let running: HashSet<RunId> = running.into_iter().map(|(run,)| run).collect();
             for (run, live) in group.iter().filter(|(run, _)| !running.contains(run)) {
-                match live.is_parked() {
-                    true => self.ended_elsewhere(*run).await?,
-                    false => self.canceller.cancel_here(*run, live),
+                if !self.canceller.cancel_here(*run, live) {
+                    self.ended_elsewhere(*run).await?;
                 }
             }
         }

@@ -100,7 +100,7 @@ pub(crate) async fn send(executions: &Executions, request: Request, place: Place
 }
 
 /// What the header Retry-After says.
-pub(crate) fn told_rest(result: &Value) -> Option<Duration> {
+pub(crate) fn requested_rest(result: &Value) -> Option<Duration> {
     let header = |name: &str| result["headers"][name].as_str();
     retry_after(header("retry-after")?, header("date"))
 }

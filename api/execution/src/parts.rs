@@ -207,12 +207,12 @@ impl Parts {
             lease: base.lease.clone(),
             queue: base.queue.clone(),
             live: base.live.clone(),
-            resumer: base.resumer(),
+            resumer: base.resumer(&self.canceller),
             trials: Trials {
                 store: base.store.clone(),
                 lease: base.lease.clone(),
                 queue: base.queue.clone(),
-                resumer: base.resumer(),
+                resumer: base.resumer(&self.canceller),
                 dispatcher: base.dispatcher.clone(),
                 executor: self.executor.clone(),
                 stop: base.stop.clone(),
@@ -232,7 +232,7 @@ impl Parts {
             store: base.store.clone(),
             lease: base.lease.clone(),
             queue: base.queue.clone(),
-            resumer: base.resumer(),
+            resumer: base.resumer(&self.canceller),
             accepted: base.wakeups.accepted.clone(),
             stop: base.stop.clone(),
         }
@@ -245,7 +245,7 @@ impl Parts {
             store: base.store.clone(),
             clock: base.clock.clone(),
             lease: base.lease.clone(),
-            resumer: base.resumer(),
+            resumer: base.resumer(&self.canceller),
             parked: base.wakeups.parked.clone(),
             stop: base.stop.clone(),
         }
@@ -478,7 +478,7 @@ impl Foundation {
         }
     }
 
-    fn resumer(&self) -> Resumer {
+    fn resumer(&self, canceller: &Arc<Canceller>) -> Resumer {
         Resumer {
             store: self.store.clone(),
             clock: self.clock.clone(),
@@ -488,6 +488,7 @@ impl Foundation {
             active: self.active.clone(),
             tenants: self.of_workspaces.clone(),
             dispatcher: self.dispatcher.clone(),
+            canceller: canceller.clone(),
         }
     }
 }

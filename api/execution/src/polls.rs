@@ -9,7 +9,7 @@ mod picked;
 use crate::acceptor::Accepted;
 use crate::deployment::ActiveDeployment;
 use crate::executions::Executions;
-use crate::outside::{self, Failure, Request, told_rest};
+use crate::outside::{self, Failure, Request, requested_rest};
 use crate::queue::{Class, Place};
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::Schedule;
@@ -34,7 +34,7 @@ use std::time::Duration;
 const CLAIM: Duration = Duration::from_secs(10);
 /// How long it waits for a place among the runs of its workspace, and then for one among all polls.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time for a request beyond what its node allows, within which that says what was wrong.
+/// A request may take this much longer than its node allows, so that the node's own time limit is reported.
 const GRACE: Duration = Duration::from_secs(2);
 const TIME_MAX: Duration = Duration::from_secs(60);
 /// Characters of a list's fingerprint that its runs' keys have.
@@ -382,7 +382,7 @@ fn text_of(mut result: Value) -> Result<String, Failure> {
         code,
         message,
         is_ours: false,
-        rest: told_rest(&result),
+        rest: requested_rest(&result),
     };
     match result["status"].as_u64().unwrap_or_default() {
         200..=299 => {}

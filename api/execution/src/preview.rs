@@ -70,7 +70,7 @@ pub(crate) async fn preview(
     let mut results = Results::checked(&scene, &checked);
     let valid: HashSet<usize> = all.difference(&results.wrong()).copied().collect();
     if valid.is_empty() {
-        return Ok(results.told(&scene));
+        return Ok(results.into_previews(&scene));
     }
     let options = Options {
         trace: true,
@@ -83,9 +83,9 @@ pub(crate) async fn preview(
     let Some(artifact) = compiled.artifact else {
         let first = compiled.diagnostics.iter().find(|found| is_error(found));
         results.fail_rest(first.map(error_of));
-        return Ok(results.told(&scene));
+        return Ok(results.into_previews(&scene));
     };
-    let plan = tests.modules.plan(artifact.wasm, Tier::Fast).await;
+    let plan = tests.modules.plan(artifact.wasm, Tier::Fast, editor.user()).await;
     let runtime = tests.modules.runtime().await?;
     let loaded = match plan {
         Ok(plan) => session.load(runtime, plan.for_once()).await,
@@ -102,7 +102,7 @@ pub(crate) async fn preview(
         })),
         Err(LoadFailure::Other(error)) => return Err(error),
     }
-    Ok(results.told(&scene))
+    Ok(results.into_previews(&scene))
 }
 
 async fn run(
@@ -228,7 +228,7 @@ impl Results {
         }));
     }
 
-    fn told(self, scene: &Scene) -> Vec<Preview> {
+    fn into_previews(self, scene: &Scene) -> Vec<Preview> {
         let known = scene.expressions.iter().zip(self.known);
         known
             .filter_map(|((path, _), (evaluation, result))| {

@@ -23,6 +23,7 @@ use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::journal::{EntryRow, Payload};
+use heddle_store::runs::large_events::bytes_in_row;
 use heddle_store::runs::{self, ResultRow, journal, replays, responses};
 use heddle_store::turns::Turns;
 use heddle_store::{Db, Load, Store, StoreError};
@@ -320,7 +321,9 @@ impl Recording {
             Next::Park { response } => {
                 counter!("heddle_runs_parked_total").increment(1);
                 let response = response.filter(|_| matches!(stored, Stored::Whole));
-                self.notifier.parked(&run, response);
+                if !self.notifier.parked(&run, response) {
+                    self.dispatcher.end_cancelled(run);
+                }
             }
         }
     }
@@ -329,7 +332,7 @@ impl Recording {
 /// What a conclusion hands over, roughly: with the run's event, if its row is written anew with all that is in it.
 fn load(conclusion: &Conclusion, is_written_anew: bool) -> Load {
     let event = match is_written_anew {
-        true => conclusion.run.event_bytes,
+        true => bytes_in_row(conclusion.run.event_bytes),
         false => 0,
     };
     let entries: usize = conclusion.unsaved.iter().map(EntryRow::bytes).sum();

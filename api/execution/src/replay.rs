@@ -21,7 +21,7 @@ use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::file::mentioned;
-use heddle_model::ids::{DeploymentId, FileId, RunId};
+use heddle_model::ids::{DeploymentId, FileId, RunId, UserId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::masking::MASK;
@@ -123,7 +123,7 @@ pub(crate) async fn prepare(
     request: ReplayRequest,
 ) -> Result<PreparedReplay, ServiceError> {
     let mut past = past(runs, editor, (request.deployment, request.run)).await?;
-    let wasm = past.wasm(runs).await?;
+    let wasm = past.wasm(runs, editor.user()).await?;
     let program = program(runs, editor, wasm).await?;
     let share = share(runs, editor).await?;
     let place = runs.place(share, runs.timeout).await?;
@@ -211,9 +211,9 @@ async fn past(
 }
 
 impl Past {
-    /// The run's own module.
-    async fn wasm(&self, runs: &TestRuns) -> Result<Vec<u8>, ServiceError> {
-        match runs.modules.stored(&self.row.artifact).await {
+    /// The run's own module, read in this user's turn.
+    async fn wasm(&self, runs: &TestRuns, user: UserId) -> Result<Vec<u8>, ServiceError> {
+        match runs.modules.stored(&self.row.artifact, user).await {
             Ok(wasm) => wasm.ok_or_else(module_gone),
             Err(LoadError::Failed(error)) => Err(error),
             Err(LoadError::Unusable(reason)) => {

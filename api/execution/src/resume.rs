@@ -2,13 +2,13 @@
 //! of which ones to take.
 
 use crate::active_deployments::ActiveDeployments;
+use crate::cancel::Canceller;
 use crate::deployment::{ActiveDeployment, tenant_of};
 use crate::dispatcher::Dispatcher;
-use crate::live::{End, Live};
+use crate::live::{End, Ended, Live};
 use crate::live_runs::LiveRuns;
 use crate::modules::{LoadError, Modules, Unusable};
-use crate::queue::Queue;
-use crate::record;
+use crate::queue::{Queue, Reservation};
 use crate::run::{Event, Run};
 use crate::run_error::run_error;
 use crate::tenants::Tenants;
@@ -17,10 +17,13 @@ use heddle_model::error::ServiceError;
 use heddle_model::status::RunStatus;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::runs::left::LeftRow;
-use heddle_store::runs::{self, ResultRow};
-use heddle_store::{Load, Store, deployments};
+use heddle_store::{Store, deployments};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long a run waits for room in the queue. Whoever takes runs up does so one after the other, and those of others are not to wait until
+/// the owner of this one has room: it goes without then, and without its event, as runs do that are tried again.
+const ROOM_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Goes on with runs. Cheap to clone.
 #[derive(Clone)]
@@ -33,6 +36,7 @@ pub(crate) struct Resumer {
     pub active: Arc<ActiveDeployments>,
     pub tenants: Tenants,
     pub dispatcher: Arc<Dispatcher>,
+    pub canceller: Arc<Canceller>,
 }
 
 impl Resumer {
@@ -43,13 +47,22 @@ impl Resumer {
         {
             active.state.remove_one(WorkspaceQuota::WaitingRuns);
         }
-        self.resume(row, owner).await
+        self.go_on(row, owner, true).await
     }
 
     /// Queues a run that this server has taken; gives its end to wait for, unless it starts later.
     pub async fn resume(&self, row: LeftRow, owner: &Arc<str>) -> Result<Option<End>, ServiceError> {
+        self.go_on(row, owner, false).await
+    }
+
+    async fn go_on(
+        &self,
+        row: LeftRow,
+        owner: &Arc<str>,
+        has_parked: bool,
+    ) -> Result<Option<End>, ServiceError> {
         let wait = self.until_due(&row);
-        let Some(mut run) = self.prepare(row, owner).await? else {
+        let Some(mut run) = self.in_memory(row, owner, has_parked).await? else {
             return Ok(None);
         };
         if let Some(wait) = wait {
@@ -59,11 +72,12 @@ impl Resumer {
         }
         let end = run.live.watch();
         let (share, bytes) = (run.deployment.share(), run.event.bytes());
-        let reservation = self.queue.reserve_patiently(share, bytes).await;
-        if reservation.is_stored() {
+        let reserving = self.queue.reserve_patiently(share, bytes);
+        let reservation = tokio::time::timeout(ROOM_PATIENCE, reserving).await.ok();
+        if reservation.as_ref().is_none_or(Reservation::is_stored) {
             run.event.leave();
         }
-        self.dispatcher.queue(run, Some(reservation));
+        self.dispatcher.queue(run, reservation);
         Ok(Some(end))
     }
 
@@ -79,6 +93,16 @@ impl Resumer {
 
     /// A run that this server has taken, in memory; `None`: nothing is to be done about it.
     pub async fn prepare(&self, row: LeftRow, owner: &Arc<str>) -> Result<Option<Run>, ServiceError> {
+        self.in_memory(row, owner, false).await
+    }
+
+    /// `has_parked`: it was parked when it was taken, which this server may be about to hear.
+    async fn in_memory(
+        &self,
+        row: LeftRow,
+        owner: &Arc<str>,
+        has_parked: bool,
+    ) -> Result<Option<Run>, ServiceError> {
         let active = match self.deployment_of(&row).await {
             Ok(Some(active)) => active,
             Ok(None) => return Ok(None),
@@ -88,11 +112,8 @@ impl Resumer {
                 return Ok(None);
             }
         };
-        // One that somebody waits for was kept when it parked.
-        let kept = self.live.get(row.id);
-        let live = kept.unwrap_or_else(|| Live::new(active.id, active.share()));
-        live.set_parked(false);
-        self.live.insert(row.id, live.clone());
+        let new = || Live::new(active.id, active.share());
+        let live = self.live.take_up(row.id, has_parked, new);
         Ok(Some(run(row, owner.clone(), active, live)))
     }
 
@@ -124,17 +145,9 @@ impl Resumer {
 
     /// Ends a run whose module is not there, so that it can't be in memory.
     async fn give_up(&self, row: &LeftRow, owner: &Arc<str>, reason: &Unusable) -> Result<(), ServiceError> {
-        let attempt = u32::try_from(row.attempt).unwrap_or(1);
-        let mut end = ResultRow::running(row.id, owner.clone(), attempt);
-        end.status = RunStatus::Failure;
-        let now = self.clock.now();
-        end.completed_at = Some(now);
         let message = format!("The run's module can't be loaded: {reason}");
-        end.error = Some(record::error(&run_error(reason.run_code(), message)));
-        let write = self.store.write(move |db| {
-            Box::pin(async move { runs::record(db, (Load::LITTLE, [&end].as_slice()), now).await })
-        });
-        write.await?;
+        let ended = Ended::failed(RunStatus::Failure, run_error(reason.run_code(), message));
+        self.canceller.end_left(row, owner, ended).await?;
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use heddle_model::quota::common_share;
 use heddle_model::tenant::Tenant;
-use heddle_store::runs::{journal, replays, responses, upkeep};
+use heddle_store::runs::{journal, large_events, replays, responses, upkeep};
 use heddle_store::{Store, StoreError, deployments, hosting, key_values, quota};
 use metrics::counter;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,6 +27,9 @@ const RUN_BYTES_MAX: i64 = 64 << 20;
 const ROUNDS_BETWEEN_MEASURES: u64 = 6;
 /// Rest between two rounds.
 const ROUND: Duration = Duration::from_secs(10 * 60);
+/// A run or a tapped event whose id was made so long ago is not about to be stored, although some of the event is there: ids of runs
+/// that come with files are made before these are sent.
+const UNSTORED_AGE_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 /// A response is kept for so long for a sender who waits.
 const RESPONSE_AGE_MAX: Duration = Duration::from_secs(60 * 60);
 /// A module that has been replaced is kept for so long at least, and for as long as journals, so that its runs can be replayed.
@@ -117,6 +120,7 @@ impl Retention {
             self.too_many(*tenant).await?;
         }
         self.orphans().await?;
+        self.events_of_no_row(now).await?;
         batches::remove(&self.store, move |db, rows| Box::pin(journal::sweep(db, rows))).await?;
         let unasked_since = now.minus(RESPONSE_AGE_MAX);
         batches::remove(&self.store, move |db, rows| {
@@ -168,6 +172,30 @@ impl Retention {
             for (deployment,) in orphaned {
                 batches::remove(&self.store, move |db, rows| {
                     Box::pin(upkeep::remove_orphans(db, deployment, rows))
+                })
+                .await?;
+            }
+            if !is_full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes what a crash has left of large events whose rows were not stored.
+    async fn events_of_no_row(&self, now: Timestamp) -> Result<(), ServiceError> {
+        if self.store.is_shared() {
+            return Ok(());
+        }
+        let before = now.minus(UNSTORED_AGE_MIN);
+        loop {
+            let mut reader = self.store.reader().await?;
+            let unstored = large_events::unstored(&mut reader.db(), before, PAGE_MAX).await?;
+            drop(reader);
+            let is_full = i64::try_from(unstored.len()).unwrap_or(i64::MAX) >= PAGE_MAX;
+            for (row,) in unstored {
+                let row: Arc<str> = row.into();
+                batches::remove(&self.store, move |db, rows| {
+                    Box::pin(large_events::remove_of_unstored(db, row.clone(), rows))
                 })
                 .await?;
             }

@@ -145,7 +145,7 @@ impl Turn {
             (Err(error), _) => tracing::warn!(
                 deployment = %self.row.deployment_id,
                 node = self.row.node_id,
-                "What a service was told of a webhook can't be stored, so it is looked at again: {}",
+                "What a service was told about a webhook can't be stored, so the subscription is checked again: {}",
                 chain(&error)
             ),
         }
@@ -157,7 +157,7 @@ impl Turn {
             tracing::warn!(
                 deployment = %self.row.deployment_id,
                 node = self.row.node_id,
-                "A webhook at {} that is not needed can't be taken away: {}",
+                "A webhook at {} that is not needed can't be removed: {}",
                 self.row.service, failure.message
             );
         }

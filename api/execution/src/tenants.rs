@@ -258,7 +258,7 @@ impl Tenants {
                 if !hosting::warn(db, workspace, standing.quota, month, now).await? {
                     return Ok(false);
                 }
-                let told = Action::WorkspaceQuotaWarned
+                let entry = Action::WorkspaceQuotaWarned
                     .of(Object::Workspace(workspace))
                     .with("quota", standing.quota.name())
                     .with("limit", standing.limit)
@@ -268,7 +268,7 @@ impl Tenants {
                     address: None,
                     api_key: None,
                 };
-                audit::note_in_workspace(db, workspace, (None, origin), told).await?;
+                audit::note_in_workspace(db, workspace, (None, origin), entry).await?;
                 Ok::<_, StoreError>(true)
             })
         });

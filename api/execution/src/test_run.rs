@@ -36,12 +36,12 @@ pub struct TestRun {
     /// eventData as JSON.
     pub event: Box<RawValue>,
     /// How it differs from others.
-    pub wishes: Wishes,
+    pub options: TestOptions,
 }
 
 /// How a test run differs from others.
 #[derive(Debug, Default)]
-pub struct Wishes {
+pub struct TestOptions {
     /// Node at which to start; `None`: OnManual, or else the first trigger in the graph.
     pub trigger_node_id: Option<String>,
     /// Where secrets and variables come from; `None`: the workspace's default.
@@ -61,7 +61,7 @@ pub struct Wishes {
 /// Why there is no outcome.
 #[derive(Debug)]
 pub enum TestRunError {
-    /// The module is none that may run here.
+    /// The module can't run here.
     Refused(ProgramError),
     /// Anything else: no free place in time, or the time limit.
     Other(ServiceError),
@@ -127,8 +127,8 @@ impl TestRuns {
     /// is found out here.
     pub async fn prepare(&self, editor: &Editor, run: TestRun) -> Result<PreparedTest, TestRunError> {
         let runtime = self.modules.runtime().await?.clone();
-        let wishes = run.wishes;
-        let environment = match wishes.environment {
+        let options = run.options;
+        let environment = match options.environment {
             Some(environment) => Some(self.environment(editor, environment).await?),
             None => self.default_environment(editor).await?,
         };
@@ -145,12 +145,12 @@ impl TestRuns {
         })?;
         let protected = self.protected(editor, environment).await?;
         // A contained one may run there, but what is signed with a secret is as good as the secret.
-        let withholds_secrets = protected.is_some() && wishes.is_contained;
-        if let Some(environment) = protected.filter(|_| !wishes.is_contained) {
-            let asked = (&program, wishes.approves_rights);
+        let withholds_secrets = protected.is_some() && options.is_contained;
+        if let Some(environment) = protected.filter(|_| !options.is_contained) {
+            let asked = (&program, options.approves_rights);
             self.guard(editor, environment, asked).await?;
         }
-        if let Some(wanted) = &wishes.trigger_node_id
+        if let Some(wanted) = &options.trigger_node_id
             && !program
                 .manifest()
                 .triggers
@@ -174,9 +174,9 @@ impl TestRuns {
             pattern_id: "test".to_owned(),
             attempt: 1,
             triggered_by: "manual".to_owned(),
-            started_at_ms: wishes.started_at.unwrap_or_else(|| self.clock.now()).millis(),
-            seed: wishes.seed.unwrap_or_else(heddle_model::entropy::random),
-            trigger_node_id: wishes.trigger_node_id,
+            started_at_ms: options.started_at.unwrap_or_else(|| self.clock.now()).millis(),
+            seed: options.seed.unwrap_or_else(heddle_model::entropy::random),
+            trigger_node_id: options.trigger_node_id,
             event: run.event,
             variables: values.variables.clone(),
             secrets: secrets(&values, withholds_secrets),
@@ -185,9 +185,9 @@ impl TestRuns {
             calls: Some(self.calls.of_test(tenant, environment)),
             callbacks: None,
             services: self.services.of_test(share, files),
-            watcher: wishes.watcher,
+            watcher: options.watcher,
             on_wait: None,
-            is_contained: wishes.is_contained,
+            is_contained: options.is_contained,
             withholds_secrets,
             owner: Some(share.owner.as_u128()),
             tenant: Some(share.tenant.as_u128()),
@@ -257,12 +257,12 @@ impl TestRuns {
         rights: &[String],
     ) -> Result<(), ServiceError> {
         let manager = editor.manager()?;
-        let told = Action::TestRunApproved
+        let entry = Action::TestRunApproved
             .of(Object::Environment(environment))
             .with("rights", rights.join(", "));
         let write = self
             .store
-            .write(move |db| Box::pin(async move { audit::note(db, &manager, told).await }));
+            .write(move |db| Box::pin(async move { audit::note(db, &manager, entry).await }));
         write.await?;
         Ok(())
     }

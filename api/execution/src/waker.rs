@@ -70,6 +70,7 @@ impl Waker {
             .write(move |db| Box::pin(async move { upkeep::wake_up(db, &waking, now, GROUP_MAX).await }))
             .await?;
         let count = due.len();
+        let _taken = self.resumer.live.take(due.iter().map(|row| row.id));
         for row in due {
             counter!("heddle_runs_woken_total").increment(1);
             let run = row.id;

@@ -11,7 +11,7 @@ use crate::shared::{NewFile, Shared};
 use crate::writer::{Room, Writer};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::file::{Holder, clean_name, clean_type};
-use heddle_model::ids::{BlobId, FileId, UserId, WorkspaceId};
+use heddle_model::ids::{BlobId, FileId, UserId};
 use heddle_model::tenant::Tenant;
 use heddle_store::files::{self, FileRow, NewBlob};
 use heddle_store::vault::{Sealed, Vault, VaultError};
@@ -90,7 +90,7 @@ impl Files {
         let begun = self.0.store.write(move |db| {
             Box::pin(async move {
                 let sealed = vault
-                    .seal(db, workspace(tenant), &place(blob), key.expose())
+                    .seal(db, tenant.workspace(), &place(blob), key.expose())
                     .await?;
                 let row = NewBlob {
                     id: blob,
@@ -113,7 +113,10 @@ impl Files {
             blob,
         };
         match self.0.objects.create(&key, owner).await {
-            Ok(object) => Ok(Writer::new(self.0.clone(), (new, room), blob, cipher, object)),
+            Ok(object) => {
+                let new = (new, room, owner);
+                Ok(Writer::new(self.0.clone(), new, blob, cipher, object))
+            }
             Err(error) => {
                 self.0.abandon(blob).await;
                 Err(error)
@@ -140,7 +143,7 @@ impl Files {
         };
         let mut connection = self.0.store.reader().await?;
         let (db, place) = (&mut connection.db(), place(file.blob_id));
-        let opened = self.0.vault.open(db, workspace(tenant), &place, &sealed).await?;
+        let opened = self.0.vault.open(db, tenant.workspace(), &place, &sealed).await?;
         drop(connection);
         let key = ContentKey::from_bytes(&opened).ok_or(FileError::Damaged)?;
         let size = u64::try_from(file.size).unwrap_or(0);
@@ -163,12 +166,4 @@ impl fmt::Debug for Files {
 /// What a key is bound to.
 fn place(blob: BlobId) -> String {
     format!("files/{blob}")
-}
-
-/// Under whose data key a tenant's keys are.
-const fn workspace(tenant: Tenant) -> Option<WorkspaceId> {
-    match tenant {
-        Tenant::Workspace(workspace) => Some(workspace),
-        Tenant::User(_) => None,
-    }
 }

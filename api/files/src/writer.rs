@@ -10,7 +10,7 @@ use bytes::Bytes;
 use heddle_model::clock::{monotonic, since};
 use heddle_model::error::ServiceError;
 use heddle_model::file::FileValue;
-use heddle_model::ids::{BlobId, FileId};
+use heddle_model::ids::{BlobId, FileId, UserId};
 use heddle_store::files::{self, TOUCH_EVERY};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -46,6 +46,8 @@ pub struct Writer {
     shared: Arc<Shared>,
     new: Option<NewFile>,
     room: Arc<dyn Room>,
+    /// In whose turn it is encrypted.
+    payer: u128,
     blob: BlobId,
     object: Option<Box<dyn ObjectWriter>>,
     sealing: Option<Sealing>,
@@ -82,13 +84,14 @@ impl Sealing {
 impl Writer {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        (new, room): (NewFile, Arc<dyn Room>),
+        (new, room, owner): (NewFile, Arc<dyn Room>, Option<UserId>),
         blob: BlobId,
         cipher: Cipher,
         object: Box<dyn ObjectWriter>,
     ) -> Self {
         Writer {
             shared,
+            payer: owner.map_or(new.tenant.as_u128(), UserId::as_u128),
             new: Some(new),
             room,
             blob,
@@ -135,7 +138,7 @@ impl Writer {
     async fn flush(&mut self, is_last: bool) -> Result<[u8; 32], FileError> {
         let sealing = self.sealing.take().ok_or(FileError::GivenUp)?;
         let plain = std::mem::take(&mut self.pending);
-        let sealed = threads::sealing(move || {
+        let sealed = threads::sealing(self.payer, move || {
             let (sealing, sealed) = sealing.seal(&plain, is_last)?;
             let hash = match is_last {
                 true => sealing.hasher.clone().finalize().into(),

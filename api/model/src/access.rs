@@ -36,6 +36,13 @@ pub enum WorkspaceRole {
 names!(Role: User = "user", Admin = "admin");
 names!(WorkspaceRole: Viewer = "viewer", Editor = "editor", Admin = "admin", Owner = "owner");
 
+impl WorkspaceRole {
+    /// Whether a member with this role may invite others with that one.
+    pub fn may_invite(self, invited: WorkspaceRole) -> bool {
+        self >= WorkspaceRole::Admin && self >= invited
+    }
+}
+
 /// What an API key may do at most, whatever its user may; each includes the rights of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

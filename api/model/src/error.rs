@@ -105,7 +105,7 @@ codes! {
     /// A pattern's tests don't pass.
     TestsFailed = "TESTS_FAILED" "Tests of the pattern don't pass.",
     /// A version treats recorded events differently.
-    ReplayDiffers = "REPLAY_DIFFERS" "The version does something else with recorded events.",
+    ReplayDiffers = "REPLAY_DIFFERS" "The version treats recorded events differently.",
     /// A version needs rights that nobody has approved.
     RightsNotApproved = "RIGHTS_NOT_APPROVED" "The version may reach more than what is deployed.",
     /// An environment lacks what a deployment needs.
@@ -142,8 +142,8 @@ fn cut(mut text: String, bytes_max: usize) -> String {
     text
 }
 
-/// As many of them as are told, the first at any rate.
-fn told(details: Vec<Detail>) -> Vec<Detail> {
+/// As many details as an answer may have, the first at any rate.
+fn bounded(details: Vec<Detail>) -> Vec<Detail> {
     let mut bytes = 0;
     let details = details.into_iter().map(|detail| Detail {
         path: cut(detail.path, PATH_BYTES_MAX),
@@ -204,15 +204,15 @@ impl ServiceError {
 
     /// Several fields are wrong.
     pub fn fields(details: Vec<Detail>) -> Self {
-        let details = told(details);
-        let told: Vec<String> = details
+        let details = bounded(details);
+        let messages: Vec<String> = details
             .iter()
             .map(|detail| match detail.path.as_str() {
                 "" => detail.message.clone(),
                 path => format!("`{path}` {}", detail.message),
             })
             .collect();
-        let mut error = Code::Validation.with(told.join("; "));
+        let mut error = Code::Validation.with(messages.join("; "));
         error.details = details;
         error
     }
@@ -230,7 +230,7 @@ impl ServiceError {
 
     /// Adds what is wrong in detail.
     pub fn with_details(mut self, details: Vec<Detail>) -> Self {
-        self.details = told(details);
+        self.details = bounded(details);
         self
     }
 
@@ -300,19 +300,19 @@ impl ServiceError {
 
 /// An error with everything that caused it, for the log and for people at a terminal: `what: why: why`.
 pub fn chain(error: &dyn Error) -> String {
-    let mut told = error.to_string();
+    let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
         let why = cause.to_string();
         // Some errors of libraries end with their cause's text.
-        if !told.ends_with(&why) {
-            told.truncate(told.trim_end_matches('.').len());
-            told.push_str(": ");
-            told.push_str(&why);
+        if !text.ends_with(&why) {
+            text.truncate(text.trim_end_matches('.').len());
+            text.push_str(": ");
+            text.push_str(&why);
         }
         next = cause.source();
     }
-    told
+    text
 }
 
 #[cfg(test)]

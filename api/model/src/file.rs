@@ -120,7 +120,7 @@ const fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A media type from outside, without its parameters but for a character set; what is none is [`ANY_TYPE`].
+/// A media type from outside, without its parameters but for a character set; of anything else [`ANY_TYPE`].
 pub fn clean_type(media_type: &str) -> String {
     let mut parts = media_type.split(';');
     let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();

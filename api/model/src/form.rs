@@ -122,12 +122,12 @@ impl Form {
     }
 
     /// What is wrong, field by field, for a program.
-    pub fn told(&self, mistakes: &[FieldError]) -> String {
-        let told = mistakes.iter().filter_map(|mistake| {
+    pub fn summary(&self, mistakes: &[FieldError]) -> String {
+        let messages = mistakes.iter().filter_map(|mistake| {
             let field = self.fields.get(mistake.field)?;
             Some(format!("`{}`: {}", field.name, mistake.message))
         });
-        told.collect::<Vec<_>>().join(" ")
+        messages.collect::<Vec<_>>().join(" ")
     }
 
     /// The fields that take files.

@@ -16,6 +16,14 @@ impl Tenant {
         workspace.map_or(Tenant::User(user), Tenant::Workspace)
     }
 
+    /// `None`: a user outside of workspaces.
+    pub const fn workspace(self) -> Option<WorkspaceId> {
+        match self {
+            Tenant::Workspace(workspace) => Some(workspace),
+            Tenant::User(_) => None,
+        }
+    }
+
     /// The id as a number, for those who only tell one tenant from another.
     pub const fn as_u128(self) -> u128 {
         match self {

@@ -150,17 +150,17 @@ impl Change<'_> {
             (Some(_), Some(_)) => Action::MemberRoleChanged,
             (Some(_), None) => Action::MemberRemoved,
         };
-        let mut told = action
+        let mut entry = action
             .of(Object::User(self.user))
             .with("provider", self.said.provider);
         if let Some(from) = present {
-            told = told.with("from", from.name());
+            entry = entry.with("from", from.name());
         }
         if let Some(to) = wanted {
-            told = told.with("to", to.name());
+            entry = entry.with("to", to.name());
         }
         group_roles::set_membership(db, self.user, self.workspace, wanted, self.origin.at).await?;
         let by = (Some(self.user), self.origin);
-        audit::note_in_workspace(db, self.workspace, by, told).await
+        audit::note_in_workspace(db, self.workspace, by, entry).await
     }
 }

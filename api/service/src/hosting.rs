@@ -33,8 +33,8 @@ pub async fn create(
             let nobody = || ServiceError::field("owner", format!("is wrong: no user has the email {owner}"));
             let user = user.ok_or_else(nobody)?;
             let created = workspaces::create(db, user, &name, now).await?;
-            let told = Action::WorkspaceCreated.of(Object::Workspace(created.id));
-            audit::note_in_workspace(db, created.id, (None, origin), told).await?;
+            let entry = Action::WorkspaceCreated.of(Object::Workspace(created.id));
+            audit::note_in_workspace(db, created.id, (None, origin), entry).await?;
             Ok::<_, ServiceError>(created.id)
         })
     });
@@ -52,12 +52,12 @@ pub async fn suspend(
     let suspended = service.store.write(move |db| {
         Box::pin(async move {
             if hosting::suspend(db, workspace, reason.as_deref(), now).await? {
-                let told = Action::WorkspaceSuspended.of(Object::Workspace(workspace));
-                let told = match reason {
-                    Some(reason) => told.with("reason", reason),
-                    None => told,
+                let entry = Action::WorkspaceSuspended.of(Object::Workspace(workspace));
+                let entry = match reason {
+                    Some(reason) => entry.with("reason", reason),
+                    None => entry,
                 };
-                audit::note_in_workspace(db, workspace, (None, origin), told).await?;
+                audit::note_in_workspace(db, workspace, (None, origin), entry).await?;
             }
             Ok(())
         })
@@ -82,8 +82,8 @@ pub async fn resume(
                 ));
             }
             if hosting::resume(db, workspace).await? {
-                let told = Action::WorkspaceResumed.of(Object::Workspace(workspace));
-                audit::note_in_workspace(db, workspace, (None, origin), told).await?;
+                let entry = Action::WorkspaceResumed.of(Object::Workspace(workspace));
+                audit::note_in_workspace(db, workspace, (None, origin), entry).await?;
             }
             Ok::<_, ServiceError>(())
         })
@@ -105,10 +105,10 @@ pub async fn set(
     let set = service.store.write(move |db| {
         Box::pin(async move {
             hosting::set(db, workspace, &hosting).await?;
-            let told = Action::WorkspaceQuotasSet.of(Object::Workspace(workspace));
-            let told = told.with("quotas", serde_json::to_value(hosting.quotas).unwrap_or_default());
-            let told = told.with("retentionDays", hosting.retention_days);
-            audit::note_in_workspace(db, workspace, (None, origin), told).await
+            let entry = Action::WorkspaceQuotasSet.of(Object::Workspace(workspace));
+            let entry = entry.with("quotas", serde_json::to_value(hosting.quotas).unwrap_or_default());
+            let entry = entry.with("retentionDays", hosting.retention_days);
+            audit::note_in_workspace(db, workspace, (None, origin), entry).await
         })
     });
     let set: Result<(), StoreError> = set.await;

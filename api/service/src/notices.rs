@@ -25,7 +25,7 @@ async fn listen(service: Service, peers: Peers, mut listener: Listener) {
     loop {
         match listener.next().await {
             Ok(Heard::Notice(notice)) => follow(&service, notice).await,
-            Ok(Heard::Talk(text)) => peers.hear(&text),
+            Ok(Heard::Talk(text)) => peers.receive(&text),
             Err(StoreError::Closed) => return,
             Err(error) => {
                 tracing::warn!(

@@ -137,12 +137,12 @@ pub async fn reset(
 async fn proven(db: &mut Db<'_>, user: UserId, origin: Origin) -> Result<Cleared, ServiceError> {
     let cleared = credentials::clear_unproven(db, user, origin.at).await?;
     credentials::verify(db, user).await?;
-    let told = Action::AccountProven
+    let entry = Action::AccountProven
         .of(Object::User(user))
         .with("apiKeys", cleared.api_keys)
         .with("members", cleared.members)
         .with("deployments", cleared.deployments);
-    audit::note_about(db, user, origin, told).await?;
+    audit::note_about(db, user, origin, entry).await?;
     Ok(cleared)
 }
 

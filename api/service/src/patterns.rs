@@ -221,7 +221,7 @@ pub async fn save(
         is_newest(&seen, &changes)?;
         let summary = match &changes.summary {
             Some(summary) => summary.clone(),
-            None => told(service, editor.user(), &seen, &changes).await?,
+            None => what_changes(service, editor.user(), &seen, &changes).await?,
         };
         // The last one tells what is different from the version that it saw.
         let wanted = (left > 0 && changes.summary.is_none()).then_some(seen.version_number);
@@ -346,7 +346,7 @@ fn apply(row: &mut PatternRow, changes: &Changes) {
 }
 
 /// What changes, in a few words.
-async fn told(
+async fn what_changes(
     service: &Service,
     owner: UserId,
     row: &PatternRow,
@@ -354,41 +354,41 @@ async fn told(
 ) -> Result<String, ServiceError> {
     let mut after = row.clone();
     apply(&mut after, changes);
-    let mut told = Vec::new();
+    let mut words = Vec::new();
     if after.name != row.name {
-        told.push(format!("renamed to {}", after.name));
+        words.push(format!("renamed to {}", after.name));
     }
     if after.description != row.description {
-        told.push("description changed".to_owned());
+        words.push("description changed".to_owned());
     }
     if after.tags != row.tags {
-        told.push("tags changed".to_owned());
+        words.push("tags changed".to_owned());
     }
     match (row.is_public, after.is_public) {
-        (false, true) => told.push("made public".to_owned()),
-        (true, false) => told.push("made private".to_owned()),
+        (false, true) => words.push("made public".to_owned()),
+        (true, false) => words.push("made private".to_owned()),
         _ => {}
     }
     match (row.is_template, after.is_template) {
-        (false, true) => told.push("made a template".to_owned()),
-        (true, false) => told.push("no longer a template".to_owned()),
+        (false, true) => words.push("made a template".to_owned()),
+        (true, false) => words.push("no longer a template".to_owned()),
         _ => {}
     }
     if changes.graph.is_none() && changes.definitions.is_none() {
-        if told.is_empty() {
-            told.push(NOTHING_CHANGED.to_owned());
+        if words.is_empty() {
+            words.push(NOTHING_CHANGED.to_owned());
         }
-        return Ok(told.join(", "));
+        return Ok(words.join(", "));
     }
-    let found = content_told(service, owner, row, changes).await?;
-    if told.is_empty() || found != NOTHING_CHANGED {
-        told.push(found);
+    let found = content_changes(service, owner, row, changes).await?;
+    if words.is_empty() || found != NOTHING_CHANGED {
+        words.push(found);
     }
-    Ok(told.join(", "))
+    Ok(words.join(", "))
 }
 
 /// What changes of graph and definitions.
-async fn content_told(
+async fn content_changes(
     service: &Service,
     owner: UserId,
     row: &PatternRow,

@@ -70,7 +70,7 @@ impl Peers {
     }
 
     /// Takes in what a server has said.
-    pub fn hear(&self, text: &str) {
+    pub fn receive(&self, text: &str) {
         // A newer server may say what this one does not know.
         let Ok(Message { from, said }) = serde_json::from_str(text) else {
             return;
@@ -118,7 +118,7 @@ impl Peers {
             let mut watching_said_at = None;
             loop {
                 let pause = tokio::time::sleep(TOLD_EVERY);
-                if let Err(error) = peers.tell(&mut watching_said_at).await {
+                if let Err(error) = peers.send_all(&mut watching_said_at).await {
                     tracing::debug!("Can't notify other servers for now: {}", chain(&error));
                 }
                 tokio::select! {
@@ -129,44 +129,44 @@ impl Peers {
         });
     }
 
-    async fn say(&self, said: Said) -> Result<(), StoreError> {
+    async fn send(&self, said: Said) -> Result<(), StoreError> {
         let from = self.id.to_string();
         let message = serde_json::to_string(&Message { from, said })?;
         self.service.store.talk(message).await
     }
 
-    async fn tell(
+    async fn send_all(
         &self,
         watching_said_at: &mut Option<(Instant, Vec<DeploymentId>)>,
     ) -> Result<(), StoreError> {
         let service = &self.service;
-        self.tell_watching(watching_said_at).await?;
+        self.send_watching(watching_said_at).await?;
         for message in in_messages(
             service
                 .executions
                 .tail()
                 .take_for_elsewhere(heddle_model::clock::monotonic()),
         ) {
-            self.say(Said::Changes(message)).await?;
+            self.send(Said::Changes(message)).await?;
         }
         for counts in service.webhooks.limits.take_untold() {
-            self.say(match counts {
+            self.send(match counts {
                 Counts::Addresses(counts) => Said::Webhooks(counts),
                 counts => Said::WebhookCounts(counts),
             })
             .await?;
         }
         for counts in service.auth_limits.by_ip.take_untold().chunks(ADDRESSES_MAX) {
-            self.say(Said::Logins(counts.to_vec())).await?;
+            self.send(Said::Logins(counts.to_vec())).await?;
         }
         for counts in service.auth_limits.by_email.take_untold().chunks(EMAILS_MAX) {
             let counts = counts.iter().map(|(email, count)| (hex::encode(email), *count));
-            self.say(Said::Emails(counts.collect())).await?;
+            self.send(Said::Emails(counts.collect())).await?;
         }
         Ok(())
     }
 
-    async fn tell_watching(&self, said: &mut Option<(Instant, Vec<DeploymentId>)>) -> Result<(), StoreError> {
+    async fn send_watching(&self, said: &mut Option<(Instant, Vec<DeploymentId>)>) -> Result<(), StoreError> {
         let mut watched = self.service.executions.tail().watched_here();
         watched.sort_unstable();
         let is_known = said.as_ref().is_some_and(|(at, before)| {
@@ -176,7 +176,7 @@ impl Peers {
             return Ok(());
         }
         for deployments in watched.chunks(DEPLOYMENTS_MAX) {
-            self.say(Said::Watching(deployments.to_vec())).await?;
+            self.send(Said::Watching(deployments.to_vec())).await?;
         }
         *said = Some((heddle_model::clock::monotonic(), watched));
         Ok(())

@@ -90,7 +90,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         self.check_up_to(self.per_minute, key, now)
     }
 
-    /// The same with a limit of the key's own, which is none if it is 0.
+    /// The same with a limit of the key's own; 0: no limit.
     pub fn check_up_to(&self, per_minute: usize, key: &K, now: Timestamp) -> Result<(), ServiceError> {
         if per_minute == 0 {
             return Ok(());

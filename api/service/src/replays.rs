@@ -261,7 +261,7 @@ async fn module(
     let subject = match tried {
         Tried::Version(subject) => *subject,
         Tried::Module(version, artifact) => {
-            let wasm = service.executions.module(&artifact).await?;
+            let wasm = service.executions.module(&artifact, editor.user()).await?;
             let wasm =
                 wasm.ok_or_else(|| Code::Gone.with("The module that is to be tried is no longer kept."))?;
             return Ok((wasm, Some(version)));
@@ -387,8 +387,8 @@ pub fn refuse(report: &ReplayReport) -> Result<(), ServiceError> {
         message: why(run),
     });
     let message = format!(
-        "Version {} does something else than what is deployed with {bad} of the last {} events ({} of them ask for what no journal \
-         has). Nothing was deployed. Look at the differences, and deploy with `acknowledgeDifferences` if they are wanted.",
+        "Version {} treats {bad} of the last {} events differently from what is deployed ({} of them ask for results that no \
+         journal has). Nothing was deployed. Look at the differences, and deploy with `acknowledgeDifferences` if they are intended.",
         report.version_number.unwrap_or_default(),
         report.same.saturating_add(bad),
         report.unanswered

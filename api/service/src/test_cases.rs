@@ -10,8 +10,8 @@ mod running;
 mod verdict;
 
 pub use case::{CASE_BYTES_MAX, Case, CaseChanges, Expectation};
-pub(crate) use difference::Differences;
 pub use difference::{Difference, DifferenceKind};
+pub(crate) use difference::{Differences, value_of};
 pub use making::{Made, Unpinned, UnpinnedReason, from_event, from_run};
 pub(crate) use path::Path;
 pub use running::{CaseError, CaseResult, Subject, Tally, require, run};

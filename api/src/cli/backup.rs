@@ -77,8 +77,8 @@ pub fn backup(args: &BackupArgs) -> Result<ExitCode, Failure> {
         // Unless it could not even be made.
         let _ = fs::remove_file(&unfinished);
     }
-    tell(args, &values, &data_dir, &made?)?;
-    tell_of_files(&values, &data_dir);
+    report(args, &values, &data_dir, &made?)?;
+    note_files(&values, &data_dir);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -167,7 +167,7 @@ pub fn held_id(values: &Values, data_dir: &Path) -> Option<String> {
     Some(MasterKeyId::of(&keys::decode(&text)?).as_str().to_owned())
 }
 
-fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> Result<(), Failure> {
+fn report(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> Result<(), Failure> {
     let file = args.file.display().to_string();
     let needed = found.master_key_id.as_deref();
     let held = held_id(values, data_dir);
@@ -216,7 +216,7 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
 }
 
 /// Says that what files hold is somewhere else, if there are any.
-fn tell_of_files(values: &Values, data_dir: &Path) {
+fn note_files(values: &Values, data_dir: &Path) {
     let place = values.text("file_store").map(str::to_owned);
     let place = place.unwrap_or_else(|| data_dir.join("files").display().to_string());
     let is_there = place.starts_with("s3://")
@@ -225,8 +225,8 @@ fn tell_of_files(values: &Values, data_dir: &Path) {
             .is_ok_and(|mut dir| dir.next().is_some());
     if is_there {
         output::note(&format!(
-            "What files of runs hold is in {place}, and not in this backup: copy it now. Within an hour, it has all that \
-             the backup refers to."
+            "The contents of files are in {place}, not in this backup: copy them now. For an hour, all that the backup \
+             refers to stays there."
         ));
     }
 }

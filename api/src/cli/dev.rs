@@ -84,7 +84,7 @@ pub fn dev(args: &DevArgs) -> Result<ExitCode, Failure> {
         );
         // What ends it drops the work, and with it the server and its data.
         tokio::select! {
-            // The server gets the same signal from a terminal: that it ends then is no news.
+            // The server gets the same signal from a terminal: that it ends then is expected.
             biased;
             _ = interrupt.recv() => Ok(()),
             _ = terminate.recv() => Ok(()),
@@ -122,19 +122,19 @@ async fn work(args: &DevArgs, root: &Path, secrets: PathBuf) -> Result<(), Failu
         // Before they are read: what changes meanwhile is read again.
         let now = times(&places);
         if seen.as_ref() != Some(&now) {
-            told(look(root, &local, &mut given, &mut deployer).await)?;
+            note_failure(look(root, &local, &mut given, &mut deployer).await)?;
             dev_file::write(root, &local.running(deployer.ids()))?;
             seen = Some(now);
         }
         let followed = follower.look(&local.server, deployer.patterns()).await;
         local.check()?;
-        told(followed)?;
+        note_failure(followed)?;
         tokio::time::sleep(LOOK).await;
     }
 }
 
 /// What is wrong now may be right once it is saved again: it is said, and nothing ends by it.
-fn told(done: Result<(), Failure>) -> Result<(), Failure> {
+fn note_failure(done: Result<(), Failure>) -> Result<(), Failure> {
     match done {
         Err(Failure::Reported(reported)) => {
             output::note(&reported.report);
@@ -147,6 +147,6 @@ fn told(done: Result<(), Failure>) -> Result<(), Failure> {
 async fn look(root: &Path, local: &Local, given: &mut Given, deployer: &mut Deployer) -> Result<(), Failure> {
     // What lock and configuration say of the other server is of no interest here, but where the patterns are.
     let directory = Directory::find(root)?;
-    told(given.bring(&directory, local).await)?;
+    note_failure(given.bring(&directory, local).await)?;
     deployer.look(&directory, local).await
 }

@@ -90,7 +90,7 @@ enum Source {
 }
 
 impl Source {
-    /// The patterns in a file; none if it is none of these files.
+    /// The patterns in a file; empty if it is not of this source.
     fn patterns(self, value: &Value, default_name: &str) -> Result<Vec<Imported>, Refused> {
         Ok(match self {
             Source::N8n => {
@@ -169,7 +169,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The workflows of a file. What is no workflow is said, and keeps the others from nothing.
+/// The workflows of a file. What is not a workflow is reported, and the others are imported all the same.
 fn of_file(
     file: &Path,
     source: Source,
@@ -243,11 +243,11 @@ fn as_json(all: &[Done]) -> Value {
 }
 
 fn as_text(all: &[Done]) -> String {
-    all.iter().map(told).collect::<Vec<_>>().join("\n")
+    all.iter().map(in_words).collect::<Vec<_>>().join("\n")
 }
 
 /// A workflow's figures, connections and remarks.
-fn told(done: &Done) -> String {
+fn in_words(done: &Done) -> String {
     let report = &done.imported.report;
     let summary = report.summary;
     let plural = if summary.nodes == 1 { "" } else { "s" };
@@ -264,7 +264,7 @@ fn told(done: &Done) -> String {
     for connection in &report.connections {
         let fields = connection.fields.join(", ");
         lines.push(format!(
-            "  connection to make: {} ({}: {fields})",
+            "  connection to create: {} ({}: {fields})",
             connection.name, connection.n8n_type
         ));
     }

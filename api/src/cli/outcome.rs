@@ -3,10 +3,10 @@
 use super::diagnostics::describe_node;
 use super::indent::indented;
 use super::report::{Report, printable};
-use super::trace::{self, duration, grouped};
+use super::trace::{self, duration};
 use anstyle::{AnsiColor, Style};
 use heddle_contract::manifest;
-use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
+use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Usage, grouped};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

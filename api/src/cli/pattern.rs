@@ -80,17 +80,17 @@ fn read_files(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), F
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let file = |definition: &Value, place: &str| {
         let file = definition.pointer(place).and_then(Value::as_str);
-        file.map(|file| directory.join(file))
+        file.map(str::to_owned)
     };
     for (name, definition) in definitions {
         if let Some(file) = file(definition, "/component/file") {
             let what = format!("the component of `{name}`,");
-            let (_, bytes) = input::read_bytes(&file, &what, COMPONENT_BYTES_MAX)?;
+            let (_, bytes) = read_beside(directory, &file, &what, COMPONENT_BYTES_MAX)?;
             definition["component"] = STANDARD.encode(bytes).into();
         }
         if let Some(file) = file(definition, "/code/file") {
             let what = format!("the code of `{name}`,");
-            let (file, bytes) = input::read_bytes(&file, &what, PATTERN_BYTES_MAX)?;
+            let (file, bytes) = read_beside(directory, &file, &what, PATTERN_BYTES_MAX)?;
             definition["code"] = input::decode(file, bytes, &what)?.text.into();
         }
         if let Some(graph) = definition.get_mut("graphData") {
@@ -98,6 +98,34 @@ fn read_files(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// Reads a file that a pattern names, which may be somebody else's: what it names has to be in its directory, and not by a link that leads
+/// out of it, since a run can send it anywhere.
+fn read_beside(
+    directory: &Path,
+    file: &str,
+    what: &str,
+    bytes_max: u64,
+) -> Result<(String, Vec<u8>), Failure> {
+    let path = directory.join(file);
+    let around = match directory.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => directory,
+    };
+    // Reading says of a file that is not there that it is not.
+    let leads_out = path.canonicalize().is_ok_and(|real| {
+        let around = around.canonicalize();
+        !around.is_ok_and(|around| real.starts_with(around))
+    });
+    if leads_out {
+        let message = format!(
+            "{what} {}: this is not in the directory of the file that names it",
+            path.display()
+        );
+        return Err(Failure::new(Exit::Invalid, "INVALID_PATTERN", message));
+    }
+    input::read_bytes(&path, what, bytes_max)
 }
 
 /// Puts code in the place of the files that nodes name, which are below the pattern's directory.
@@ -113,7 +141,7 @@ fn read_code(graph: &mut Value, path: &Path) -> Result<(), Failure> {
     };
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let read = |file: &str| {
-        let read = input::read_bytes(&directory.join(file), "the code of a node,", PATTERN_BYTES_MAX);
+        let read = read_beside(directory, file, "the code of a node,", PATTERN_BYTES_MAX);
         read.map(|(_, bytes)| Some(bytes)).map_err(Refused)
     };
     put_code(graph, &read).map_err(|Refused(failure)| failure)

@@ -22,8 +22,8 @@ pub struct PrecompileArgs {
 /// Writes the machine code, and says what of it.
 pub fn precompile(args: &PrecompileArgs) -> Result<ExitCode, Failure> {
     let dir = args.out.clone().or_else(installed::code_dir);
-    let dir =
-        dir.ok_or_else(|| Failure::usage("can't tell where heddle is installed: name a directory by --out"))?;
+    let dir = dir
+        .ok_or_else(|| Failure::usage("can't tell where heddle is installed: name a directory with --out"))?;
     let made = {
         let _progress = Progress::start("compiling");
         heddle_runtime::precompile(&dir)
@@ -41,8 +41,8 @@ fn failed(error: &PrecompileError) -> Failure {
     let (code, advice) = match error {
         PrecompileError::Write { .. } => (
             "FILE",
-            ".\n  Run it as a user who may (`sudo heddle precompile`), or name another directory by --out, and to servers by their \
-             setting precompiled_dir",
+            ".\n  Run it as a user who may (`sudo heddle precompile`), or name another directory with --out, and tell servers of it \
+             with the setting precompiled_dir",
         ),
         PrecompileError::Unusable(_) => ("FILE", ""),
         PrecompileError::Engine(_) => ("ENGINE", ""),

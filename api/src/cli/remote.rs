@@ -179,7 +179,7 @@ pub fn init(args: &InitArgs) -> Result<ExitCode, Failure> {
     };
     let directory = Directory::create(&args.directory, config)?;
     schema::keep(&directory);
-    schema::tell_editor(&directory)?;
+    schema::set_up_editor(&directory)?;
     output::note(&format!(
         "{} is the workspace now: `heddle pull` brings its patterns",
         directory.root().display()
@@ -216,6 +216,6 @@ fn opened() -> Result<(Directory, Server), Failure> {
 fn opened_at(here: &Path) -> Result<(Directory, Server), Failure> {
     let directory = Directory::find(here)?;
     let url = address(&directory.config.server)?;
-    let key = profile::key(&profile::path()?, &url, &directory.config.workspace)?;
+    let key = profile::key_of_directory(&profile::path()?, &url, &directory.config.workspace)?;
     Ok((directory, Server::at(&url, key)?))
 }

@@ -84,7 +84,7 @@ pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Failure> {
         }
     }
     let (found, keys) = restored?;
-    tell(args, &values, &data_dir, &found, &keys)?;
+    report(args, &values, &data_dir, &found, &keys)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -207,7 +207,7 @@ impl Restoring<'_> {
     }
 }
 
-fn tell(
+fn report(
     args: &RestoreArgs,
     values: &Values,
     data_dir: &Path,

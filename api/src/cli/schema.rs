@@ -6,6 +6,7 @@ use crate::pattern_schema::pattern_schema;
 use heddle_remote::directory::Directory;
 use serde_json::json;
 use std::fs;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Prints the schema.
@@ -19,8 +20,8 @@ pub fn keep(directory: &Directory) {
     directory.keep_own("pattern.schema.json", &format!("{:#}\n", pattern_schema()));
 }
 
-/// Tells Visual Studio Code of it, unless it has settings here already.
-pub fn tell_editor(directory: &Directory) -> Result<(), Failure> {
+/// Has Visual Studio Code use it, unless it has settings here already.
+pub fn set_up_editor(directory: &Directory) -> Result<(), Failure> {
     let folder = directory.root().join(".vscode");
     let path = folder.join("settings.json");
     if path.exists() {
@@ -31,7 +32,9 @@ pub fn tell_editor(directory: &Directory) -> Result<(), Failure> {
             {"fileMatch": ["/patterns/*/pattern.json"], "url": "./.heddle/pattern.schema.json"},
         ],
     });
-    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, format!("{settings:#}\n")));
+    // Not through a link to a file that is not there.
+    let created = fs::create_dir_all(&folder).and_then(|()| fs::File::create_new(&path));
+    let written = created.and_then(|mut file| file.write_all(format!("{settings:#}\n").as_bytes()));
     written.map_err(|error| {
         Failure::new(
             Exit::File,

@@ -44,7 +44,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(25);
 const RUNS_DRAIN_MAX: Duration = Duration::from_secs(5);
 /// How often the log says what a start waits for.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
-/// The database gets so long to be closed after that.
+/// The webhook log gets so long to be written after that, and the database to be closed.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
 /// Flags of `heddle serve`.
@@ -94,7 +94,7 @@ pub async fn open(config: &Config) -> Result<Store, Failure> {
     opened.map_err(not_opened)
 }
 
-/// What is said of a database that can't be opened, with advice for a file that is none that can be served.
+/// What is said of a database that can't be opened, with advice if its file can't be one of heddle's.
 pub fn not_opened(error: StoreError) -> Failure {
     match error {
         StoreError::Unusable { path, reason } => {
@@ -278,7 +278,11 @@ async fn listen(
     for apart in [metrics, operator].into_iter().flatten() {
         apart.abort();
     }
-    app.webhooks.journal.flush().await;
+    // A database that does not answer keeps each line for longer than supervisors wait.
+    let written = tokio::time::timeout(CLOSE_MAX, app.webhooks.journal.flush()).await;
+    if written.is_err() {
+        tracing::warn!("The last lines of the webhook log are not stored");
+    }
     if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
         tracing::warn!("The database was not closed properly: the next start recovers it");
     }

@@ -184,7 +184,7 @@ fn free_space(config: &Config) -> Result<String, String> {
     Ok(format!("{} is free", ByteSize::b(free)))
 }
 
-/// That of heddle's own modules. Without it a start takes longer, which is no problem.
+/// That of heddle's own modules. Without it a start takes longer, which is not a problem.
 fn machine_code(config: &Config) -> String {
     let compiles = "the first start compiles heddle's own parts, which takes some seconds";
     match config.precompiled_dir.as_deref().map(is_precompiled) {

@@ -14,7 +14,7 @@ use crate::config::sources::{Flags, Values};
 use clap::{Args, Subcommand, ValueEnum};
 use heddle_model::ids::WorkspaceId;
 use heddle_model::workspace_quota::WorkspaceQuota;
-use operator::{Operator, told};
+use operator::{Operator, print_data};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -144,7 +144,7 @@ impl Operator {
                 let made = self
                     .ask(Method::POST, "/operator/workspaces", Some(&body))
                     .await?;
-                told(&made, json, workspace_line)
+                print_data(&made, json, workspace_line)
             }
             Action::Suspend { id, reason } => {
                 let path = format!("/operator/workspaces/{id}/suspend");
@@ -152,17 +152,17 @@ impl Operator {
                     .as_ref()
                     .map_or_else(|| json!({}), |reason| json!({"reason": reason}));
                 let suspended = self.ask(Method::POST, &path, Some(&body)).await?;
-                told(&suspended, json, workspace_line)
+                print_data(&suspended, json, workspace_line)
             }
             Action::Resume { id } => {
                 let path = format!("/operator/workspaces/{id}/resume");
                 let resumed = self.ask(Method::POST, &path, None).await?;
-                told(&resumed, json, workspace_line)
+                print_data(&resumed, json, workspace_line)
             }
             Action::Delete { id, yes: true } => {
                 let path = format!("/operator/workspaces/{id}");
                 let gone = self.ask(Method::DELETE, &path, None).await?;
-                told(&gone, json, |_| format!("{id} is deleted"))
+                print_data(&gone, json, |_| format!("{id} is deleted"))
             }
             Action::Delete { id, yes: false } => Err(Failure::usage(format!(
                 "this deletes {id} with its patterns, runs, secrets and files, and can't be undone: add --yes"
@@ -221,7 +221,7 @@ impl Operator {
         let path = format!("/operator/workspaces/{id}/quotas");
         if quotas.is_empty() && retention_days.is_none() {
             let standings = self.ask(Method::GET, &path, None).await?;
-            return told(&standings, json, quota_lines);
+            return print_data(&standings, json, quota_lines);
         }
         let workspace = self
             .ask(Method::GET, &format!("/operator/workspaces/{id}"), None)
@@ -239,7 +239,7 @@ impl Operator {
         };
         let body = json!({"quotas": Value::Object(own), "retentionDays": days});
         let standings = self.ask(Method::PUT, &path, Some(&body)).await?;
-        told(&standings, json, quota_lines)
+        print_data(&standings, json, quota_lines)
     }
 
     async fn usage(

@@ -149,7 +149,7 @@ fn once(args: &TestArgs, directory: &Directory) -> Result<ExitCode, Failure> {
         covered
             .iter()
             .flatten()
-            .try_for_each(|of| output::result(&of.told()))?;
+            .try_for_each(|of| output::result(&of.summary()))?;
         output::result(&format!(
             "{passed} passed, {failed} failed, {errored} could not be compared"
         ))?;

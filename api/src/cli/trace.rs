@@ -4,7 +4,7 @@
 use super::report::{first_columns, printable};
 use anstyle::{AnsiColor, Style};
 use heddle_contract::manifest;
-use heddle_runtime::TraceEntry;
+use heddle_runtime::{TraceEntry, grouped};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
@@ -300,19 +300,6 @@ pub fn duration(microseconds: u64) -> String {
         1_000..1_000_000 => format!("{:.2} ms", value / 1e3),
         _ => format!("{:.2} s", value / 1e6),
     }
-}
-
-/// `1,234,567`
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

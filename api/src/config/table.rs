@@ -422,8 +422,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "connectors",
         "64 on Linux, 0 elsewhere",
-        "Concurrent processes for drivers of databases and mail servers, of which one owner of workspaces has no more than are free \
-         besides; 0: drivers, and what reads mailboxes, run in the server itself, which a hostile server can then crash",
+        "Concurrent processes for drivers of databases and mail servers, of which one owner of workspaces leaves at least as many free \
+         as they have; 0: drivers, and what reads mailboxes, run in the server itself, which a hostile server can then crash",
     ),
     setting(
         "isolation",

@@ -35,7 +35,7 @@ pub(super) fn domain(text: &str) -> Result<String, String> {
     }
 }
 
-/// The origin of a page as browsers send it, which has no slash at the end and no default port; `None`: this is none.
+/// The origin of a page as browsers send it, which has no slash at the end and no default port; `None`: the text is not an origin.
 pub(super) fn origin(text: &str) -> Option<String> {
     if matches!(text, "*" | "null") {
         return Some(text.to_owned());

@@ -166,8 +166,8 @@ pub(super) async fn registered(
                 created => created?,
             };
             credentials::note_address(db, user.id, &address, user.created_at).await?;
-            let told = Way::Password.of(Action::AccountRegistered, user.id);
-            audit::note_account(db, user.id, origin, told).await?;
+            let entry = Way::Password.of(Action::AccountRegistered, user.id);
+            audit::note_account(db, user.id, origin, entry).await?;
             if let Some(hash) = invitation {
                 joining::join(db, &quotas, &user, &hash, origin).await?;
             }
@@ -330,10 +330,10 @@ pub(super) enum Way {
 impl Way {
     /// What the audit log tells of it.
     pub(super) fn of(&self, action: Action, user: UserId) -> Note {
-        let told = action.of(Object::User(user));
+        let entry = action.of(Object::User(user));
         match self {
-            Way::Password => told.with("way", "password"),
-            Way::External(provider) => told.with("way", "external").with("provider", provider.as_str()),
+            Way::Password => entry.with("way", "password"),
+            Way::External(provider) => entry.with("way", "external").with("provider", provider.as_str()),
         }
     }
 }
@@ -441,8 +441,8 @@ async fn change_me(
     let changed = app.store.write(move |db| {
         Box::pin(async move {
             accounts::rename(db, user, first_name.as_deref(), last_name.as_deref()).await?;
-            let told = Action::ProfileChanged.of(Object::User(user));
-            audit::note_in(db, Log::Account(user), &scope, told).await?;
+            let entry = Action::ProfileChanged.of(Object::User(user));
+            audit::note_in(db, Log::Account(user), &scope, entry).await?;
             accounts::by_id(db, user).await
         })
     });

@@ -154,13 +154,8 @@ async fn answer(
     let bytes = body.len();
     let owner = match is_small(bytes) {
         true => None,
-        // What is sent before the run is there is nobody's yet.
-        false => app
-            .executions
-            .run_asking(run)
-            .await
-            .ok()
-            .map(|asking| asking.owner),
+        // What is sent for a run that is not there comes to nobody, so it is not read in nobody's turn, either.
+        false => Some(app.executions.run_asking(run).await?.owner),
     };
     let event = computed(app, owner, bytes, move || event_of(&parts, &body)).await??;
     Ok(app.executions.call_back(run, place, event).await?)

@@ -39,7 +39,7 @@ pub fn after<K>(cursor: Option<&str>, read: impl FnOnce(&str) -> Option<K>) -> R
         .transpose()
 }
 
-/// That a text is no cursor of this list.
+/// That a text is not a cursor of this list.
 fn malformed() -> ApiError {
     ApiError::field("cursor", "must be the nextCursor of a page")
 }

@@ -55,7 +55,7 @@ impl From<ReplayError> for Refused {
 
 impl Refused {
     /// The answer to whoever deploys.
-    pub fn told(self) -> Result<Response, ApiError> {
+    pub fn answer(self) -> Result<Response, ApiError> {
         match self {
             Refused::Invalid(answer) => Ok(*answer),
             Refused::Error(error) => Err(error),

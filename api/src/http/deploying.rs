@@ -215,7 +215,7 @@ async fn deploy_pattern(
     );
     let (request, planned) = match Box::pin(looking).await {
         Ok(looked_at) => looked_at,
-        Err(refused) => return refused.told(),
+        Err(refused) => return refused.answer(),
     };
     let done = match (is_dry, planned) {
         (false, _) => match app.executions.deploy(&editor, pattern, request).await {
@@ -237,7 +237,7 @@ async fn deploy_pattern(
     };
     match done {
         Ok(outcome) => Ok(Enveloped::new(outcome).into_response()),
-        Err(error) => Refused::of_plan(error, wants_diagnostics).told(),
+        Err(error) => Refused::of_plan(error, wants_diagnostics).answer(),
     }
 }
 

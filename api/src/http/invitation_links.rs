@@ -151,11 +151,11 @@ async fn create_link(
     let created = app.store.write(move |db| {
         Box::pin(async move {
             let created = invitation_links::create(db, &manager, &new, now).await?;
-            let told = Action::InvitationLinkCreated
+            let entry = Action::InvitationLinkCreated
                 .of(Object::InvitationLink(created.id))
                 .with("role", new.role.name())
                 .with("singleUse", new.is_single_use);
-            audit::note(db, &manager, told).await?;
+            audit::note(db, &manager, entry).await?;
             if let Some(workspace) = manager.workspace() {
                 let payer = Payer::Workspace(workspace);
                 quota::check(db, &quotas, &[(payer, &[Quota::Members])]).await?;

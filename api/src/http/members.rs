@@ -181,8 +181,8 @@ async fn add_member(
             };
             let of = (invited.id, is_mailed);
             invitation_links::create_for_invitation(db, &manager, of, &link, now).await?;
-            let told = Action::MemberInvited.of(Object::Invitation(invited.id));
-            audit::note(db, &manager, told.with("role", request.role.name())).await?;
+            let entry = Action::MemberInvited.of(Object::Invitation(invited.id));
+            audit::note(db, &manager, entry.with("role", request.role.name())).await?;
             if let Some(workspace) = manager.workspace() {
                 let payer = Payer::Workspace(workspace);
                 quota::check(db, &quotas, &[(payer, &[Quota::Members])]).await?;
@@ -303,11 +303,11 @@ async fn set_member_role(
                 keeps_an_owner(&present, owners)?;
             }
             workspaces::set_role(db, &manager, user, request.role).await?;
-            let told = Action::MemberRoleChanged
+            let entry = Action::MemberRoleChanged
                 .of(Object::User(user))
                 .with("from", present.role.name())
                 .with("to", request.role.name());
-            audit::note(db, &manager, told).await?;
+            audit::note(db, &manager, entry).await?;
             member(db, &scope, user).await
         })
     });

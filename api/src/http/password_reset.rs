@@ -140,11 +140,11 @@ async fn reset_password(
     }
     Ok(Enveloped::new(PasswordReset {
         status: "changed",
-        notice: cleared.map(told),
+        notice: cleared.map(notice),
     }))
 }
 
-fn told(cleared: Cleared) -> String {
+fn notice(cleared: Cleared) -> String {
     format!(
         "Your email address had not been verified before, so that somebody else may have made this account. It is yours now: \
          {} API keys no longer work, {} other members were removed from its workspaces, and {} deployments are paused. Look \

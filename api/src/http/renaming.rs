@@ -119,13 +119,13 @@ async fn rename(
         Renamed::Taken(node) if is_removal => Err(ApiError::field(
             "label",
             format!(
-                "can't be removed: without it the node would be known by its id `{id}`, by which expressions would mean \
+                "can't be removed: without it the node would be known by its id `{id}`, which expressions take to mean \
                  the node `{node}`. Give it another label."
             ),
         )),
         Renamed::Taken(node) => Err(ApiError::field(
             "label",
-            format!("is taken: expressions would mean the node `{node}` by it"),
+            format!("is taken: expressions take it to mean the node `{node}`"),
         )),
         Renamed::TooLarge(message) => Err(ApiError::field("graphData", message)),
     }

@@ -153,6 +153,6 @@ async fn replay_against(
     };
     match replays::against(&app, &editor, pattern, request).await {
         Ok(report) => Ok(Answer(report).into_response()),
-        Err(error) => Refused::from(error).told(),
+        Err(error) => Refused::from(error).answer(),
     }
 }

@@ -429,8 +429,8 @@ async fn again(
         Accepted::New(ticket) => ticket.run_id,
         Accepted::Duplicate(run_id) => run_id,
     };
-    let told = action.of(before).with("newRun", run_id.to_string());
-    audit::note(app, scope, told).await?;
+    let entry = action.of(before).with("newRun", run_id.to_string());
+    audit::note(app, scope, entry).await?;
     Ok(Enveloped::new(Started {
         run_id,
         status: RunStatus::Running,

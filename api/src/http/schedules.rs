@@ -7,7 +7,7 @@ use super::reply::{CursorMeta, Deleted, Enveloped, Listed};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
-use heddle_execution::blocking::blocking;
+use heddle_execution::blocking::computing;
 use heddle_execution::compile::validation::TextSpan;
 use heddle_execution::deployed_schedules;
 use heddle_execution::schedule::{Schedule, ScheduleError};
@@ -97,11 +97,13 @@ async fn set(
     let now = app.clock.now();
     let (cron, zone) = (cron_expression.clone(), timezone.clone());
     // What comes once in decades is searched for, which takes milliseconds.
-    let parsed = blocking(move || Schedule::parse(&cron, &zone).map(|found| found.next_after(now)));
-    let next = parsed.await?.map_err(|mistake| match mistake {
-        ScheduleError::Cron(_) => ApiError::field("cronExpression", mistake.to_string()),
-        ScheduleError::Zone => ApiError::field("timezone", mistake.to_string()),
-    })?;
+    let parsed = move || Schedule::parse(&cron, &zone).map(|found| found.next_after(now));
+    let next = computing(Some(editor.user()), parsed)
+        .await?
+        .map_err(|mistake| match mistake {
+            ScheduleError::Cron(_) => ApiError::field("cronExpression", mistake.to_string()),
+            ScheduleError::Zone => ApiError::field("timezone", mistake.to_string()),
+        })?;
     let next = next.ok_or_else(|| {
         ApiError::field(
             "cronExpression",
@@ -116,11 +118,11 @@ async fn set(
                     .await?
                     .ok_or(Code::NotFound)?;
                 let is_active = row.status == DeploymentStatus::Active;
-                let told = Action::ScheduleChanged
+                let entry = Action::ScheduleChanged
                     .of(Object::Deployment(row.id))
                     .with("cron", &*cron)
                     .with("timezone", &*zone);
-                audit::note(db, &editor, told).await?;
+                audit::note(db, &editor, entry).await?;
                 deployed_schedules::set(db, &editor, (row.id, is_active), Some((&cron, &zone, next)), now)
                     .await
             })
@@ -160,8 +162,8 @@ async fn unset(
                 .await?
                 .ok_or(Code::NotFound)?;
             let is_active = row.status == DeploymentStatus::Active;
-            let told = Action::ScheduleChanged.of(Object::Deployment(row.id));
-            audit::note(db, &editor, told).await?;
+            let entry = Action::ScheduleChanged.of(Object::Deployment(row.id));
+            audit::note(db, &editor, entry).await?;
             deployed_schedules::set(db, &editor, (row.id, is_active), None, now).await
         })
     });
@@ -297,7 +299,7 @@ async fn list_schedules(
         let last = place.map(|place| asked.swap_remove(place).last);
         DeployedSchedule::new(row, last)
     });
-    let told = blocking(move || told.collect()).await?;
+    let told = computing(Some(caller.scope.user()), move || told.collect()).await?;
     Ok(Enveloped::new(told))
 }
 
@@ -478,7 +480,7 @@ impl From<Misplaced> for ScheduleMistake {
 )]
 async fn preview_schedule(
     State(app): State<App>,
-    _caller: Caller,
+    caller: Caller,
     Json(body): Json<SchedulePreviewBody>,
 ) -> Result<axum::Json<SchedulePreview>, ApiError> {
     let timezone = body.timezone.unwrap_or_else(|| "UTC".to_owned());
@@ -494,7 +496,8 @@ async fn preview_schedule(
         }
     }
     let now = app.clock.now();
-    let found = blocking(move || upcoming(&body.cron, &timezone, now, TIMES)).await?;
+    let found = move || upcoming(&body.cron, &timezone, now, TIMES);
+    let found = computing(Some(caller.scope.user()), found).await?;
     Ok(axum::Json(match found {
         Ok(next_times) => SchedulePreview {
             next_times,

@@ -137,7 +137,7 @@ pub async fn serve(
                     tokio::spawn(admit(visit, stream, tls.clone()));
                 }
                 // With TLS, a client would understand nothing before its handshake.
-                Err(refusal) => refusals.tell(tls.is_none().then_some(&stream), refusal),
+                Err(refusal) => refusals.answer(tls.is_none().then_some(&stream), refusal),
             }
         }
     };
@@ -265,7 +265,7 @@ async fn converse(visit: Visit, transport: impl Transport) {
         Some(Closing::SlowHeaders) if connection.phase() == Phase::Head => {
             let slow = Code::RequestTimeout.with("The request's headers took too long to arrive.");
             let told = as_bytes(slow.into()).await;
-            exchanges.into_parts().io.into_inner().say(&told);
+            exchanges.into_parts().io.into_inner().send_last(&told);
         }
         None if is_answered => {
             apart(|| linger(exchanges.into_parts().io.into_inner().into_stream())).await;
@@ -310,7 +310,7 @@ impl Refusals {
         }
     }
 
-    fn tell(&self, stream: Option<&TcpStream>, refusal: Refusal) {
+    fn answer(&self, stream: Option<&TcpStream>, refusal: Refusal) {
         metrics::counter!("heddle_http_refused_total", "reason" => refusal.name()).increment(1);
         let told = match refusal {
             Refusal::Address => &self.address,

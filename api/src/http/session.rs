@@ -404,12 +404,12 @@ async fn proven(
     origin: Origin,
 ) -> Result<(UserRow, Option<Cleared>), ApiError> {
     let cleared = credentials::clear_unproven(db, user.id, origin.at).await?;
-    let told = Action::AccountProven
+    let entry = Action::AccountProven
         .of(Object::User(user.id))
         .with("apiKeys", cleared.api_keys)
         .with("members", cleared.members)
         .with("deployments", cleared.deployments);
-    audit::note_account(db, user.id, origin, told).await?;
+    audit::note_account(db, user.id, origin, entry).await?;
     credentials::verify(db, user.id).await?;
     credentials::link(db, user.id, &identity.provider, &identity.subject).await?;
     accounts::set_avatar(db, user.id, identity.avatar_url.as_deref()).await?;

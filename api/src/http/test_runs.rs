@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_compiler::Options;
 use heddle_execution::compile::Finding;
-use heddle_execution::{TestRun, TestRunError, Wishes};
+use heddle_execution::{TestOptions, TestRun, TestRunError};
 use heddle_model::clock::Timestamp;
 use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Watcher};
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,7 @@ impl RunBody {
         Ok(TestRun {
             wasm,
             event: self.event_data.unwrap_or_else(|| RawValue::NULL.to_owned()),
-            wishes: Wishes {
+            options: TestOptions {
                 trigger_node_id: self.trigger_node_id,
                 environment: environment.transpose()?,
                 seed: self.seed,

@@ -326,8 +326,8 @@ async fn regenerate(
                 let endpoint = endpoint(db, &editor, &deployment, &request.endpoint_id).await?;
                 let secret = given.unwrap_or_else(|| endpoint.scheme().new_secret());
                 endpoints::set_secret(db, &state.vault, &editor, &endpoint, &secret).await?;
-                let told = Action::WebhookSecretReplaced.of(Object::Endpoint(endpoint.id));
-                heddle_store::audit::note(db, &editor, told).await?;
+                let entry = Action::WebhookSecretReplaced.of(Object::Endpoint(endpoint.id));
+                heddle_store::audit::note(db, &editor, entry).await?;
                 Ok::<_, ApiError>(secret)
             })
         })

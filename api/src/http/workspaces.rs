@@ -151,10 +151,10 @@ async fn rename_workspace(
     let id = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
     let renamed = app.store.write(move |db| {
         Box::pin(async move {
-            let told = Action::WorkspaceRenamed
+            let entry = Action::WorkspaceRenamed
                 .of(Object::Workspace(id))
                 .with("to", &*name);
-            audit::note(db, &owner, told).await?;
+            audit::note(db, &owner, entry).await?;
             workspaces::rename(db, &owner, &name, now).await
         })
     });

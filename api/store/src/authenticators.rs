@@ -119,7 +119,7 @@ pub async fn set_recovery_codes(db: &mut Db<'_>, user: UserId, hashes: &[String]
     Ok(())
 }
 
-/// Uses a recovery code up; false: it is none of the user's, or was used before.
+/// Uses a recovery code up; false: it is not one of the user's, or was used before.
 pub async fn use_recovery_code(db: &mut Db<'_>, user: UserId, hash: &str) -> Result<bool, StoreError> {
     let delete = sql("delete from recovery_codes where user_id = ? and code_hash = ?");
     Ok(db.execute(delete.bind(user).bind(hash)).await? > 0)

@@ -241,6 +241,19 @@ impl Sql {
     }
 }
 
+/// The `like` pattern of texts with this part, `!` being the escape.
+pub fn containing(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in part.chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
 /// What the first one begins with.
 fn beginning_of(statements: &[Sql]) -> &'static str {
     statements.first().map_or("", |it| it.beginning)

@@ -391,9 +391,11 @@ pub async fn remove_of_environment(
     subscriptions::unwant_of_environment(db, manager.workspace(), environment).await?;
     for statement in [
         "delete from tap_events where endpoint_id in (select w.id from webhook_endpoints w
-         where w.slot in (select id from environments where id = ? and workspace_id = ?))",
-        "delete from webhook_endpoints where slot in (select id from environments where id = ? and workspace_id = ?)",
-        "delete from email_endpoints where slot in (select id from environments where id = ? and workspace_id = ?)",
+         where w.slot <> '' and w.slot in (select id from environments where id = ? and workspace_id = ?))",
+        "delete from webhook_endpoints
+         where slot <> '' and slot in (select id from environments where id = ? and workspace_id = ?)",
+        "delete from email_endpoints
+         where slot <> '' and slot in (select id from environments where id = ? and workspace_id = ?)",
     ] {
         let delete = sql(statement).bind(environment).bind(manager.workspace());
         db.execute(delete).await?;

@@ -292,7 +292,10 @@ const PARTS: &[&str] = &[
     "delete from pattern_tests where id in (select t.id from patterns p join pattern_tests t on t.pattern_id = p.id
      where p.workspace_id = ? limit ?)",
     "delete from patterns where id in (select id from patterns where workspace_id = ? limit ?)",
-    "delete from run_journals where run_id in (select run_id from run_journals where tenant_id = ? limit ?)",
+    "delete from run_journals where run_id in
+     (select run_id from run_journals where tenant_id = ? and is_kept limit ?)",
+    "delete from run_journals where run_id in
+     (select run_id from run_journals where tenant_id = ? and not is_kept limit ?)",
     "delete from audit_entries where id in (select id from audit_entries where workspace_id = ? limit ?)",
     "delete from usage_hours where (tenant_id, hour, counter) in
      (select tenant_id, hour, counter from usage_hours where tenant_id = ? limit ?)",
@@ -329,17 +332,26 @@ pub async fn remove(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<bool, Sto
     Ok(removed > 0)
 }
 
-/// Removes a module that nobody else has deployed, runs, or keeps journals of; `false`: somebody does.
-pub async fn remove_artifact(db: &mut Db<'_>, hash: &str) -> Result<bool, StoreError> {
+/// Removes those of these modules that no other tenant has ever deployed and no run that is under way needs; gives them. Of others,
+/// there may be journals that are kept: such a module goes with those that nothing refers to any more.
+pub async fn remove_artifacts(
+    db: &mut Db<'_>,
+    workspace: WorkspaceId,
+    hashes: &[String],
+) -> Result<Vec<(String,)>, StoreError> {
     if db.is_postgres() {
-        // Whoever is deploying it has locked it: their deployment is seen by the next statement, not by one that waited.
-        let lock = sql("select hash from artifacts where hash = ? for update").bind(hash);
-        let _locked: Option<(String,)> = db.optional(lock).await?;
+        // Whoever is deploying one has locked it: their deployment is seen by the next statement, not by one that waited.
+        let lock = sql("select hash from artifacts where hash in ").list_of_few_sizes(hashes);
+        let _locked: Vec<(String,)> = db.all(lock.push(" order by hash for update")).await?;
     }
-    let delete = sql("delete from artifacts where hash = ?
-         and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
-         and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)
-         and not exists (select 1 from run_journals k join runs r on r.id = k.run_id
-                         where k.is_kept and r.artifact = artifacts.hash)");
-    Ok(db.execute(delete.bind(hash)).await? > 0)
+    let delete = sql("delete from artifacts where hash in ").list_of_few_sizes(hashes);
+    let delete = delete.push(
+        " and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
+         and not exists (select 1 from module_seals s where s.hash = artifacts.hash and s.tenant <> ?)
+         and hash not in (select r.artifact from runs r where r.status = 'running' and r.wake_at is null
+                          union all
+                          select r.artifact from runs r where r.status = 'running' and r.wake_at is not null)
+         returning hash",
+    );
+    db.all(delete.bind(workspace)).await
 }

@@ -72,7 +72,7 @@ impl OfferRow {
     /// Whether whoever made it still has the right to.
     pub fn holds(&self) -> bool {
         let role = self.inviter_role.clone().map(WorkspaceRole::try_from);
-        matches!(role, Some(Ok(role)) if role >= WorkspaceRole::Admin && role >= self.role)
+        matches!(role, Some(Ok(inviter)) if inviter.may_invite(self.role))
     }
 }
 

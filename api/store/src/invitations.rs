@@ -61,7 +61,7 @@ impl ReceivedRow {
     /// Whether the sender still has the right to invite.
     pub fn holds(&self) -> bool {
         let role = self.inviter_role.clone().map(WorkspaceRole::try_from);
-        matches!(role, Some(Ok(role)) if role >= WorkspaceRole::Admin && role >= self.role)
+        matches!(role, Some(Ok(inviter)) if inviter.may_invite(self.role))
     }
 }
 

@@ -59,6 +59,7 @@ pub mod workspaces;
 mod writer;
 
 pub use database::{Reader, Store};
+use db::containing;
 pub use db::{Arg, Db, Row, Sql, inserts, inserts_as, sql, with_rows};
 pub use error::{Failed, StoreError};
 pub use metering::MeteredLater;

@@ -1,6 +1,6 @@
 //! Patterns, their tags and stars. Graphs and their history are in [`super::versions`].
 
-use super::{Db, Sql, Start, StoreError, locks, rights, sql};
+use super::{Db, Sql, Start, StoreError, containing, locks, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
@@ -314,7 +314,7 @@ fn filtered(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
     if let Some(part) = &filter.search {
         query = query
             .push(" and p.name_key like ? escape '!'")
-            .bind(containing(part));
+            .bind(containing(&folded(part)));
     }
     if let Some(is_public) = filter.is_public {
         query = query.push(" and p.is_public = ?").bind(is_public);
@@ -335,19 +335,6 @@ fn filtered(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
         query = query.push(")) = ?").bind(tags.len() as i64);
     }
     query
-}
-
-/// The `like` pattern of folded texts with this part, `!` being the escape.
-fn containing(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for c in folded(part).chars() {
-        if matches!(c, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
 }
 
 /// Figures of the whole service.

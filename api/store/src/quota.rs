@@ -3,6 +3,7 @@
 //! Nothing has to be decremented when objects are deleted.
 
 use super::deployments::owner_of_deployment;
+use super::runs::event_text::event_sql;
 use super::{Db, Sql, StoreError, sql};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_model::quota::{Exceeded, Quota, Quotas};
@@ -82,9 +83,13 @@ pub async fn user_of(db: &mut Db<'_>, tenant: Tenant) -> Result<Option<UserId>, 
 /// What is stored of a run `r` until it ends: its event, the results of its effects, and what has come for it.
 macro_rules! bytes_of_waiting {
     () => {
-        "coalesce(octet_length(r.event), 0)
+        concat!(
+            "coalesce(",
+            event_sql!(bytes "r"),
+            ", 0)
          + coalesce((select sum(octet_length(j.entry)) from journal_entries j where j.run_id = r.id), 0)
          + coalesce((select sum(octet_length(s.payload)) from signals s where s.run_id = r.id), 0)"
+        )
     };
 }
 

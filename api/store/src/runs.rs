@@ -1,6 +1,8 @@
 //! Runs: accepted and ended in batches, because these are most of a busy service's writes.
 
+pub(crate) mod event_text;
 pub mod journal;
+pub mod large_events;
 pub mod left;
 pub mod listing;
 mod packed;
@@ -13,6 +15,7 @@ pub mod upkeep;
 pub mod waiting;
 pub mod workspace;
 
+use self::event_text::event_sql;
 use super::usage::{self, Counted, Sums};
 use super::{Arg, Db, Load, MeteredLater, Sql, Store, StoreError, inserts, inserts_as, sql, with_rows};
 use heddle_model::clock::Timestamp;
@@ -206,7 +209,7 @@ fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
 const IS_THERE: &str = " and exists (select 1 from servers s where s.id = ?)";
 
 /// Statements that store runs in a shared database, each with a part of what they have used: all of it, or nothing if the server
-/// that has accepted them is none any more.
+/// that has accepted them has lost its lease.
 fn shared((server, owner): (&str, &str), (load, rows): (Load, Vec<AcceptedRow>)) -> Vec<Sql> {
     let is_there = Some((IS_THERE, server));
     let counting = usage::counting(&counter(server, load), used_by(&rows), is_there);
@@ -220,8 +223,8 @@ fn shared((server, owner): (&str, &str), (load, rows): (Load, Vec<AcceptedRow>))
 /// The owner of runs that any server may take.
 pub const NOBODY: &str = "";
 
-/// Stores accepted runs: for the server that has accepted them, or for [`NOBODY`]. `None`: that server is none any
-/// more, and nothing is to be kept.
+/// Stores accepted runs: for the server that has accepted them, or for [`NOBODY`]. `None`: that server has lost
+/// its lease, and nothing is to be kept.
 pub async fn accept(
     db: &mut Db<'_>,
     server: &str,
@@ -296,10 +299,22 @@ fn prepend(statements: &mut [Sql], others: Vec<Sql>) {
 
 /// The event of a run, if it is there.
 pub async fn event_of(db: &mut Db<'_>, run: RunId) -> Result<Option<Option<String>>, StoreError> {
-    let found: Option<(Option<String>,)> = db
-        .optional(sql("select event from runs where id = ?").bind(run))
-        .await?;
+    let query = sql("select ")
+        .push(event_sql!(whole "r", db))
+        .push(" from runs r where r.id = ?");
+    let found: Option<(Option<String>,)> = db.optional(query.bind(run)).await?;
     Ok(found.map(|(event,)| event))
+}
+
+/// Whether a key is taken that a run wants to take. It may not be any more when the run takes it.
+pub async fn is_taken(
+    db: &mut Db<'_>,
+    (scope, key): &(String, String),
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let query = sql("select run_id from idempotency_keys where scope = ? and key = ? and expires_at > ?");
+    let found: Option<(RunId,)> = db.optional(query.bind(scope).bind(key).bind(now)).await?;
+    Ok(found.is_some())
 }
 
 /// A key that a run wants to take.
@@ -321,7 +336,8 @@ struct HeldKey {
 }
 
 /// Takes keys that are free or over their time, and says which run each belongs to afterwards. No key may be
-/// there twice.
+/// there twice. Those by which a run starts others have no time as long as it goes on: it may begin again after servers were away for
+/// long. One that has parked has in its journal what it has started.
 pub async fn take_keys(
     db: &mut Db<'_>,
     mut keys: Vec<KeyRow>,
@@ -336,7 +352,8 @@ pub async fn take_keys(
     .bind(&keys)
     .push(
         " where true on conflict (scope, key) do update set run_id = excluded.run_id,
-         expires_at = excluded.expires_at where idempotency_keys.expires_at <= ?",
+         expires_at = excluded.expires_at where idempotency_keys.expires_at <= ? and not exists (
+             select 1 from runs x where x.id = idempotency_keys.scope and x.status = 'running' and x.wake_at is null)",
     )
     .bind(now);
     let held = sql("select k.scope, k.key, k.run_id")
@@ -348,6 +365,13 @@ pub async fn take_keys(
         .into_iter()
         .map(|held| ((held.scope, held.key), held.run_id))
         .collect())
+}
+
+/// The run that another one has started under a key.
+pub async fn started_by(db: &mut Db<'_>, run: RunId, key: &str) -> Result<Option<RunId>, StoreError> {
+    let query = sql("select run_id from idempotency_keys where scope = ? and key = ?");
+    let found: Option<(RunId,)> = db.optional(query.bind(run).bind(key)).await?;
+    Ok(found.map(|(run,)| run))
 }
 
 /// What became of an attempt: the run's end, or that it waits for its next attempt.

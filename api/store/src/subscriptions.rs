@@ -204,8 +204,9 @@ pub(crate) async fn unwant_of_environment(
     environment: EnvironmentId,
 ) -> Result<(), StoreError> {
     for statement in UNWANT {
-        let statement = sql(statement)
-            .push("workspace_id = ? and endpoint_id in (select id from webhook_endpoints where slot = ?)");
+        let statement = sql(statement).push(
+            "workspace_id = ? and endpoint_id in (select id from webhook_endpoints where slot = ? and slot <> '')",
+        );
         db.execute(statement.bind(workspace).bind(environment)).await?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 //! nothing of it (`metering`): it adds up to them, whatever happens in between; deleting runs takes nothing off. Test runs and replays, of which nothing is stored, are
 //! counted apart.
 
+use super::runs::event_text::event_sql;
 use super::{Db, Sql, StoreError, inserts, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{RunId, WorkspaceId};
@@ -278,13 +279,21 @@ pub async fn stored_bytes(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64
          where p.workspace_id = ?",
         "select cast(coalesce(sum(octet_length(a.wasm)), 0) as bigint) from artifacts a
          where a.hash in (select artifact from deployments where workspace_id = ?)",
-        "select cast(coalesce(sum(coalesce(octet_length(r.event), 0) + coalesce(octet_length(r.output), 0)
+        concat!(
+            "select cast(coalesce(sum(coalesce(",
+            event_sql!(bytes "r"),
+            ", 0) + coalesce(octet_length(r.output), 0)
          + coalesce(octet_length(r.logs), 0) + coalesce(octet_length(r.trace), 0) + coalesce(octet_length(r.error), 0)
          + coalesce(octet_length(r.failed_input), 0)), 0) as bigint)
-         from deployments d join runs r on r.deployment_id = d.id where d.workspace_id = ?",
+         from deployments d join runs r on r.deployment_id = d.id where d.workspace_id = ?"
+        ),
         "select cast(coalesce(sum(bytes), 0) as bigint) from run_journals where tenant_id = ? and is_kept",
-        "select cast(coalesce(sum(octet_length(t.event)), 0) as bigint) from tap_events t
-         join webhook_endpoints e on e.id = t.endpoint_id join patterns p on p.id = e.pattern_id where p.workspace_id = ?",
+        concat!(
+            "select cast(coalesce(sum(",
+            event_sql!(bytes "t"),
+            "), 0) as bigint) from tap_events t
+         join webhook_endpoints e on e.id = t.endpoint_id join patterns p on p.id = e.pattern_id where p.workspace_id = ?"
+        ),
         "select cast(coalesce(sum(size), 0) as bigint) from file_blobs where tenant_id = ? and state = 'live'",
     ];
     let mut bytes: i64 = 0;

@@ -1,7 +1,7 @@
 //! The graphs of patterns with their definitions, version by version. Whoever asks has looked the pattern up with the caller's rights.
 
 use super::patterns::PatternRow;
-use super::{Db, StoreError, rights, sql};
+use super::{Db, StoreError, containing, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId};
@@ -210,19 +210,6 @@ pub async fn mentioning(
             .bind(limit),
     )
     .await
-}
-
-/// The `like` pattern of texts with this part, `!` being the escape.
-fn containing(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for c in part.chars() {
-        if matches!(c, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
 }
 
 /// A version without its content; `None` if there is none, or none after `after`.

@@ -1,5 +1,7 @@
 //! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
 
+use super::runs::event_text::event_sql;
+use super::runs::large_events::{self, is_large};
 use super::{Arg, Db, Sql, Start, StoreError, inserts, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
@@ -48,6 +50,8 @@ pub struct LogRow {
 /// An event for the tap.
 #[derive(Clone, Debug)]
 pub struct TapRow {
+    /// Sorts events of one millisecond by their coming.
+    pub id: WebhookLogId,
     /// The endpoint that received the event.
     pub endpoint_id: EndpointId,
     /// When it came.
@@ -79,6 +83,17 @@ pub fn append_for_ingestion(rows: &[LogRow]) -> Vec<Sql> {
     inserts(table, rows, None)
 }
 
+/// Leaves marks in place of large events, and gives these with the ids of their rows: in an embedded database they are stored in
+/// pieces, before the rows.
+pub fn set_apart_for_ingestion(rows: &mut [TapRow]) -> Vec<(WebhookLogId, Arc<str>)> {
+    let large = rows.iter_mut().filter(|row| is_large(&row.event));
+    let large = large.map(|row| {
+        let mark: Arc<str> = large_events::mark(&row.event).into();
+        (row.id, std::mem::replace(&mut row.event, mark))
+    });
+    large.collect()
+}
+
 /// Adds events to the tap, oldest first, for the ingestion. Of each endpoint only the newest are kept, so only those
 /// need to be given.
 pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
@@ -88,14 +103,16 @@ pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
     }
     let rows = rows.iter().map(|row| -> [Arg; 4] {
         [
-            // Sorts events of one millisecond by their coming.
-            WebhookLogId::new().into(),
+            row.id.into(),
             row.endpoint_id.into(),
             row.received_at.into(),
             (&row.event).into(),
         ]
     });
-    let mut statements = inserts("tap_events (id, endpoint_id, received_at, event)", rows, None);
+    let inserts = inserts("tap_events (id, endpoint_id, received_at, event)", rows, None).into_iter();
+    // What is tried again may have been stored all the same.
+    let inserts = inserts.map(|insert| insert.push(" on conflict do nothing"));
+    let mut statements: Vec<Sql> = inserts.collect();
     statements.push(
         sql(
             "delete from tap_events where id in (select id from (select id, row_number() over
@@ -111,10 +128,12 @@ pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
 
 /// Users whose patterns' tapped events have more bytes than these together, for the service's housekeeping.
 pub async fn tapped_beyond_for_system(db: &mut Db<'_>, bytes_max: i64) -> Result<Vec<UserId>, StoreError> {
-    let select = sql(
+    let select = sql(concat!(
         "select p.owner_id from tap_events t join webhook_endpoints e on e.id = t.endpoint_id
-         join patterns p on p.id = e.pattern_id group by p.owner_id having sum(octet_length(t.event)) > ?",
-    );
+         join patterns p on p.id = e.pattern_id group by p.owner_id having sum(",
+        event_sql!(bytes "t"),
+        ") > ?"
+    ));
     let users: Vec<(UserId,)> = db.all(select.bind(bytes_max)).await?;
     Ok(users.into_iter().map(|(user,)| user).collect())
 }
@@ -127,12 +146,14 @@ pub async fn delete_tapped_beyond_for_system(
     bytes_max: i64,
     limit: i64,
 ) -> Result<u64, StoreError> {
-    let delete = sql(
+    let delete = sql(concat!(
         "delete from tap_events where id in (select counted.id from (
-             select t.id, sum(octet_length(t.event)) over (order by t.received_at desc, t.id desc) as bytes
+             select t.id, sum(",
+        event_sql!(bytes "t"),
+        ") over (order by t.received_at desc, t.id desc) as bytes
              from tap_events t join webhook_endpoints e on e.id = t.endpoint_id join patterns p on p.id = e.pattern_id
-             where p.owner_id = ?) counted where counted.bytes > ? limit ?)",
-    );
+             where p.owner_id = ?) counted where counted.bytes > ? limit ?)"
+    ));
     db.execute(delete.bind(user).bind(bytes_max).bind(limit)).await
 }
 
@@ -329,13 +350,20 @@ pub async fn tapped(
     pattern: PatternId,
     now: Timestamp,
 ) -> Result<Vec<TappedRow>, StoreError> {
-    let query = sql("select s.node_id, s.alias, s.received_at, s.event from (
-         select e.node_id, e.alias, t.id, t.received_at, t.event, sum(octet_length(t.event))
-             over (order by t.received_at desc, t.id desc) - octet_length(t.event) as newer_bytes
+    let query = sql("select s.node_id, s.alias, s.received_at, ")
+        .push(event_sql!(whole "s", db))
+        .push(concat!(
+            " as event from (
+         select e.node_id, e.alias, t.id, t.received_at, t.event, sum(",
+            event_sql!(bytes "t"),
+            ") over (order by t.received_at desc, t.id desc) - (",
+            event_sql!(bytes "t"),
+            ") as newer_bytes
          from tap_events t
-         join webhook_endpoints e on e.id = t.endpoint_id where e.pattern_id = ? and t.received_at > ? and ")
-    .bind(pattern)
-    .bind(now.minus(TAP_AGE_MAX));
+         join webhook_endpoints e on e.id = t.endpoint_id where e.pattern_id = ? and t.received_at > ? and "
+        ))
+        .bind(pattern)
+        .bind(now.minus(TAP_AGE_MAX));
     let query = rights::pattern(query, scope, pattern).push(") s where s.newer_bytes < ?");
     let query = query.bind(SHOWN_BYTES_MAX);
     db.all(query.push(" order by s.received_at desc, s.id desc"))

@@ -32,7 +32,9 @@ pub(super) fn check<'a>(
         let inside = match &definition.kind {
             DefinitionKind::Refused => Inside::Refused,
             DefinitionKind::Expression(_) => Inside::Outputs(outputs(definition, options, &mut inner)),
-            DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source, options)),
+            DefinitionKind::JavaScript(source) => {
+                Inside::JavaScript(module(definition, source, options, &inner))
+            }
             DefinitionKind::Component(component) => Inside::Component(ports(definition), component),
             DefinitionKind::Graph(graph) => {
                 let level = check_level(graph, definitions, (true, items), options, &mut inner);
@@ -74,9 +76,14 @@ fn outputs(definition: &Definition, options: &Options, found: &mut Findings) -> 
 }
 
 /// Parameters of the node JavaScript for a definition.
-fn module(definition: &Definition, source: &str, options: &Options) -> Vec<(String, Argument)> {
+fn module(
+    definition: &Definition,
+    source: &str,
+    options: &Options,
+    found: &Findings,
+) -> Vec<(String, Argument)> {
     let mut parameters = vec![("code".to_owned(), Argument::Constant(source.into()))];
-    parameters.extend(compiled_code(source, options));
+    parameters.extend(compiled_code(source, options, found));
     parameters.extend(ports(definition));
     parameters
 }

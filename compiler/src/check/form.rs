@@ -246,7 +246,7 @@ fn bounds(field: &Map<String, Value>, kind: &str, report: &mut impl FnMut(Diagno
     }
 }
 
-/// What is wrong with an expression. Alone, since it is read inside a group: what closes that is none.
+/// What is wrong with an expression. Alone, since it is read inside a group, which it must not close.
 fn pattern(text: &str) -> Option<String> {
     if text.len() > PATTERN_BYTES_MAX {
         return Some(format!(

@@ -27,8 +27,8 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     if let Some(search) = text("search").filter(|search| !is_search(search)) {
         let message = format!("`{search}` can't be what IMAP searches for");
         let help = format!(
-            "write at most {SEARCH_CHARS_MAX} letters, digits and signs of English on one line, with the ends of quotes and \
-             parentheses, such as `UNSEEN FROM \"shop.example\"`"
+            "write at most {SEARCH_CHARS_MAX} ASCII characters on one line, with quotes and parentheses closed and no \
+             `{{` or `}}` outside of quotes, such as `UNSEEN FROM \"shop.example\"`"
         );
         report(Diagnostic::error("search", message).with_help(help), "search");
     }

@@ -77,7 +77,7 @@ impl Parameters<'_, '_, '_> {
                     let argument = self.argument(&parameter.schema, value, &path, depth);
                     arguments.push((parameter.name.to_owned(), argument));
                     if let (Schema::Module, Value::String(source)) = (&parameter.schema, value) {
-                        arguments.extend(compiled_code(source, self.options));
+                        arguments.extend(compiled_code(source, self.options, self.found));
                     }
                 }
                 None if parameter.required => {
@@ -443,9 +443,10 @@ fn object(fields: Vec<(String, Argument)>) -> Argument {
     Argument::Constant(Value::Object(fields.into_iter().map(constant).collect()))
 }
 
-/// The parameters with what is compiled of a module, beside its text; none if it is not valid.
-pub(crate) fn compiled_code(source: &str, options: &Options) -> Vec<(String, Argument)> {
-    if options.expressions == ExpressionRoute::EngineOnly || !code::is_readable(source) {
+/// The parameters with what is compiled of a module, beside its text; none if it is not valid, or if there is too much code.
+pub(crate) fn compiled_code(source: &str, options: &Options, found: &Findings) -> Vec<(String, Argument)> {
+    let is_wanted = options.expressions != ExpressionRoute::EngineOnly && !found.has_too_much_source();
+    if !is_wanted || !code::is_readable(source) {
         return Vec::new();
     }
     let mut code = Code {

@@ -7,7 +7,7 @@ use super::level::Level;
 use fixedbitset::FixedBitSet;
 use std::collections::HashMap;
 
-/// Wires that are followed for one graph.
+/// Wires that are followed for one graph, and words of sets of nodes that are compared.
 const STEPS_MAX: usize = 5_000_000;
 
 /// For some nodes, those that execute only in runs in which they do.
@@ -75,6 +75,8 @@ fn bound_to(
 
 /// The nodes that a trigger leads to, without what is taken out; `None` once the steps are used up.
 fn reached(level: &Level<'_>, start: usize, cut: Cut, steps: &mut usize) -> Option<FixedBitSet> {
+    // So much is also compared afterwards.
+    *steps = steps.checked_sub(1 + level.nodes.len() / usize::BITS as usize)?;
     let mut reached = FixedBitSet::with_capacity(level.nodes.len());
     let mut open = vec![start];
     while let Some(node) = open.pop() {

@@ -5,7 +5,7 @@ use super::level::Spot;
 use crate::diagnostic::{Diagnostic, list};
 use crate::findings::Findings;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use url::Url;
 
@@ -15,6 +15,9 @@ const SEGMENTS_MAX: usize = 16;
 const LISTED_MAX: usize = 100;
 /// Bytes of all parameters together as JSON, which are read with each endpoint.
 const BYTES_MAX: usize = 16 << 10;
+/// Public keys by which a token is checked, as many as the service tries, and digits of the largest modulus of RSA among them.
+const CANDIDATES_MAX: usize = 4;
+const MODULUS_DIGITS_MAX: usize = 684;
 
 /// Parameters that only some schemes read, and the schemes.
 const OF_SCHEMES: [(&str, &str); 4] = [
@@ -122,6 +125,7 @@ fn public_keys(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &
     let algorithm = of("algorithm").and_then(Value::as_str);
     let is_shared = algorithm.is_none_or(|algorithm| algorithm.starts_with("HS"));
     let (keys, address) = (of("keys"), of("keysUrl").and_then(Value::as_str));
+    let costly = keys.and_then(|keys| costly(keys, algorithm.unwrap_or_default()));
     let shared = "tokens of this algorithm are signed with the webhook's secret, not with a key pair";
     let (problem, parameter) = match (is_shared, keys, address) {
         (true, Some(_), _) => (shared, "jwt.keys"),
@@ -139,7 +143,10 @@ fn public_keys(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &
              their address as `keysUrl`",
             "jwt.keys",
         ),
-        _ => return,
+        _ => match costly {
+            Some(problem) => (problem, "jwt.keys"),
+            None => return,
+        },
     };
     report(Diagnostic::error("public-keys", problem), parameter);
 }
@@ -148,6 +155,38 @@ fn is_key_set(keys: &Value) -> bool {
     let keys = keys.get("keys").and_then(Value::as_array);
     let is_key = |key: &Value| key.get("kty").is_some_and(Value::is_string);
     keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(is_key))
+}
+
+fn text_of<'k>(key: &'k Value, name: &str) -> Option<&'k str> {
+    key.get(name).and_then(Value::as_str)
+}
+
+/// Why signatures can't be checked by a set of keys, since that is done for each request of anybody.
+fn costly(set: &Value, algorithm: &str) -> Option<&'static str> {
+    let kind = match algorithm {
+        "EdDSA" => "OKP",
+        _ if algorithm.starts_with("ES") => "EC",
+        _ => "RSA",
+    };
+    let keys = set.get("keys").and_then(Value::as_array)?;
+    let fitting: Vec<&Value> = keys
+        .iter()
+        .filter(|key| text_of(key, "kty") == Some(kind))
+        .collect();
+    let is_large = |key: &Value| text_of(key, "n").is_some_and(|digits| digits.len() > MODULUS_DIGITS_MAX);
+    if fitting.iter().any(|key| is_large(key)) {
+        return Some(
+            "a key of RSA has more than 4,096 bits: such keys take too long to check, so use one of 2,048 to 4,096",
+        );
+    }
+    let mut of_ids: HashMap<Option<&str>, usize> = HashMap::new();
+    for key in fitting {
+        *of_ids.entry(text_of(key, "kid")).or_default() += 1;
+    }
+    let without = of_ids.remove(&None::<&str>).unwrap_or_default();
+    let with_one = of_ids.into_values().max().unwrap_or_default();
+    (without.saturating_add(with_one) > CANDIDATES_MAX)
+        .then_some("more than 4 keys may have signed the same token: give each its `kid`, which tokens name")
 }
 
 fn is_web_address(text: &str) -> bool {

@@ -181,11 +181,10 @@ impl Lowering<'_> {
 
     /// Notes what changes something that the expression reads elsewhere.
     pub(super) fn note_seen_changes(&mut self, expression: &mut Expression) {
-        for change in std::mem::take(&mut self.changes) {
-            if change.is_seen(expression) {
-                let what = format!("{} that may be read again, which it changes", change.what);
-                self.unsupported(change.span, &what);
-            }
+        let changes = std::mem::take(&mut self.changes);
+        for change in mutation::seen(&changes, expression) {
+            let what = format!("{} that may be read again, which it changes", change.what);
+            self.unsupported(change.span, &what);
         }
     }
 

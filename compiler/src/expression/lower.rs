@@ -16,7 +16,7 @@ use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 const HEIGHT_MAX: usize = 1_000;
 
 impl<'n> Lowering<'n> {
-    /// A whole expression: the tree, why it is none if something is not compiled, and what is wrong, each in the
+    /// A whole expression: the tree, why there is none if something is not compiled, and what is wrong, each in the
     /// order of the source.
     pub(super) fn whole(
         node: &ast::Expression<'_>,

@@ -17,14 +17,30 @@ pub(super) struct Change {
     pub(super) places: Option<Vec<Place>>,
 }
 
+/// Places that are changed and places that are read, each with each, beyond which everything counts as seen.
+const COMPARED_MAX: usize = 250_000;
+
+/// Those of the changes of which the expression reads what is changed anywhere else. In doubt it does.
+pub(super) fn seen<'c>(changes: &'c [Change], expression: &mut Expression) -> Vec<&'c Change> {
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let mut read = Vec::new();
+    collect(expression, &mut read);
+    let changed = changes.iter().filter_map(|change| change.places.as_ref());
+    let changed: usize = changed.map(Vec::len).sum();
+    let are_few = changed.saturating_mul(read.len()) <= COMPARED_MAX;
+    let changes = changes.iter();
+    changes
+        .filter(|change| !are_few || change.is_seen(&read))
+        .collect()
+}
+
 impl Change {
-    /// Whether the expression reads what is changed anywhere else.
-    pub(super) fn is_seen(&self, expression: &mut Expression) -> bool {
+    fn is_seen(&self, read: &[Place]) -> bool {
         let Some(changed) = &self.places else {
             return true;
         };
-        let mut read = Vec::new();
-        collect(expression, &mut read);
         // The change itself reads it once.
         let seen = |place: &Place| read.iter().filter(|other| place.meets(other)).count() > 1;
         changed.iter().any(seen)

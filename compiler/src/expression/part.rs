@@ -8,7 +8,8 @@
 use super::Expression;
 use super::code::{ARGUMENT, NoNames, called};
 use super::lowering::{Lowering, Scope};
-use super::single::is_single;
+use super::mutation;
+use super::single::Origins;
 use super::syntax::without_parentheses;
 use super::tree::with_program_names;
 use oxc_ast::{AstKind, ast};
@@ -18,6 +19,8 @@ use std::ops::Range;
 
 /// Names that are compiled at most, and levels of the tree that they take.
 const DECLARED_MAX: usize = 100;
+/// Values that are tried at most, from the last to the first.
+const TRIED_MAX: usize = 8;
 /// Calls at the end of a chain that are left to the engine at most.
 const CALLS_LEFT_MAX: usize = 8;
 
@@ -53,10 +56,10 @@ pub(super) fn part(source: &str, program: &ast::Program<'_>) -> Option<Part> {
         given: &given.names,
         constants: &constants,
     };
-    let mut found = candidates.into_iter().rev();
-    let found = found.find_map(|candidate| {
-        let is_free = names.are_free(&candidate);
-        let expression = is_free.then(|| lowering.whole_of(&candidate, &declared))??;
+    let free = candidates.into_iter().rev();
+    let mut free = free.filter(|candidate| names.are_free(candidate)).take(TRIED_MAX);
+    let found = free.find_map(|candidate| {
+        let expression = lowering.whole_of(&candidate, &declared)?;
         Some((candidate, expression))
     });
     let (candidate, expression) = found?;
@@ -139,14 +142,16 @@ struct Candidate {
     changes: usize,
     value: Expression,
     value_span: Span,
-    /// What goes: declarations before it.
+    /// What goes: declarations before it, in their order.
     gone: Vec<Span>,
 }
 
 impl Candidate {
     /// Whether a place is in what is compiled.
     fn contains(&self, span: Span) -> bool {
-        let mut spans = self.gone.iter().chain([&self.value_span]);
+        let last = self.gone.partition_point(|outer| outer.start <= span.start);
+        let before = last.checked_sub(1).and_then(|last| self.gone.get(last));
+        let mut spans = before.into_iter().chain([&self.value_span]);
         spans.any(|outer| outer.start <= span.start && span.end <= outer.end)
     }
 }
@@ -240,6 +245,7 @@ impl Lowering<'_> {
         declared: &mut Vec<(u32, Expression)>,
     ) -> Vec<Candidate> {
         let mut found = Vec::new();
+        let mut origins = Origins::default();
         let mut gone: Vec<Span> = Vec::new();
         for statement in &body.statements {
             let declaration = match statement {
@@ -272,7 +278,7 @@ impl Lowering<'_> {
                 let Some((value, value_span)) = self.longest(init) else {
                     return found;
                 };
-                let is_list = has_function(&value) && is_single(declared, &value);
+                let is_list = has_function(&value) && origins.is_single(declared, &value);
                 if is_list {
                     let before = declaration.declarations.first().filter(|_| at > 0);
                     let before = before.map(|first| Span::new(first.span.start, declarator.span.start));
@@ -332,10 +338,8 @@ impl Lowering<'_> {
         });
         let mut whole = called(value);
         self.changes.truncate(candidate.changes);
-        let changes = std::mem::take(&mut self.changes);
-        let is_seen = changes.iter().any(|change| change.is_seen(&mut whole));
-        self.changes = changes;
-        (!is_seen).then_some(whole)
+        let seen = mutation::seen(&self.changes, &mut whole);
+        seen.is_empty().then_some(whole)
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum ReferenceForm {
     OptionalDotted,
 }
 
-/// The labels in an expression; none if it is no valid one.
+/// The labels in an expression; none if it is not a valid one.
 pub(crate) fn label_references(source: &str) -> Vec<LabelReference> {
     if !source.contains('$') || too_deep_at(source, NESTING_MAX).is_some() {
         return Vec::new();

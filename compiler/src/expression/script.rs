@@ -13,6 +13,7 @@ mod rewriting;
 
 use super::lowering::{Lowering, PROBLEMS_MAX};
 use super::syntax::{called_method, range};
+use super::unsupported::Times;
 use super::{Expression, Name, Names, Problem, Reason, Script, names, unsupported};
 use oxc_ast::AstKind;
 use oxc_ast::ast;
@@ -20,6 +21,7 @@ use oxc_semantic::{NodeId, Semantic};
 use oxc_span::{GetSpan, Span};
 use rewriting::{Edit, Helper, Rewriting};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Code of the problem that only compiled code knows something.
@@ -38,8 +40,10 @@ pub(super) fn script(
         names,
         because: reasons.first().map(|reason| reason.what.as_str()),
         prefix: prefix(source, semantic),
+        times: Times::of(source),
         changes: changes::may_change_values(semantic),
         parameters: Vec::new(),
+        known: HashMap::new(),
         helpers: Vec::new(),
         edits: Vec::new(),
         work_left: Cell::new(WORK_LEAST + WORK_FACTOR * source.len()),
@@ -271,7 +275,7 @@ impl Rewriting<'_, '_, '_> {
                 Some((node, part)) => self.hand_over(node, part),
                 // Of a name that the engine has too it is known only when it is called.
                 None if unsupported::may_be_method(name) => {}
-                None if unsupported::may_be_of_time(name, self.source) => {}
+                None if self.times.may_have(name) => {}
                 None => self.not_in_engine(span, &format!("`.{name}(…)`")),
             }
         }
@@ -279,9 +283,12 @@ impl Rewriting<'_, '_, '_> {
 
     /// Methods that no value can have.
     fn methods(&mut self) {
-        for (span, problem) in refusals::methods(self.semantic) {
+        for (name, span) in refusals::methods(self.semantic, &self.times) {
+            if self.problems.len() >= PROBLEMS_MAX {
+                return;
+            }
             if !self.is_replaced(span) {
-                self.problems.push(problem);
+                self.problems.push(refusals::no_method(name, span));
             }
         }
     }
@@ -345,11 +352,11 @@ impl Rewriting<'_, '_, '_> {
         } else {
             part
         };
-        let known = self.parameters.iter().position(|known| *known == argument);
-        let index = known.unwrap_or_else(|| {
+        let next = self.parameters.len();
+        let index = *self.known.entry(format!("{argument:?}")).or_insert(next);
+        if index == next {
             self.parameters.push(argument);
-            self.parameters.len() - 1
-        });
+        }
         let parameter = format!("{}{index}", self.prefix);
         let text = if can_fail {
             format!("{}({parameter})", self.helper(Helper::Part))

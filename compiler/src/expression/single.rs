@@ -7,18 +7,10 @@ use super::code::FILE_MARK;
 use super::lowering::{STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
 use super::{Element, Expression, Name, Property};
 use heddle_values::methods::{Global, Method};
+use std::collections::HashMap;
 
-/// Whether that is certain of `value`, with the values of the names in front of it; all that these are made of are
-/// `input`, `item` and constants.
-pub(super) fn is_single(declared: &[(u32, Expression)], value: &Expression) -> bool {
-    let mut origins = Origins {
-        functions: vec![Function::default()],
-    };
-    for (name, value) in declared {
-        origins.declare(*name, value);
-    }
-    origins.of(value).is_some_and(|parts| are_apart(&parts))
-}
+/// Places of one value. Values that have others several times over, and are had themselves, have twice as many at each step.
+const PARTS_MAX: usize = 300;
 
 /// What objects of a value are parts of, each of them at most once for each time that it is listed.
 type Parts = Vec<Place>;
@@ -45,6 +37,12 @@ impl Place {
     }
 }
 
+/// All of these, unless they are too many.
+fn joined(mut parts: Parts, more: Parts) -> Option<Parts> {
+    parts.extend(more);
+    (parts.len() <= PARTS_MAX).then_some(parts)
+}
+
 /// Whether no two places have anything in common. `input` and `item` may.
 fn are_apart(parts: &[Place]) -> bool {
     let roots = |root| parts.iter().any(|place| place.root == root);
@@ -52,9 +50,8 @@ fn are_apart(parts: &[Place]) -> bool {
     !(roots(Root::Input) && roots(Root::Item)) && parts.iter().enumerate().all(apart)
 }
 
-/// A value's name in a function.
+/// What a name stands for in a function.
 struct Named {
-    index: u32,
     /// The place that it is, if it is one.
     place: Option<Place>,
     parts: Option<Parts>,
@@ -62,30 +59,50 @@ struct Named {
 
 #[derive(Default)]
 struct Function {
-    names: Vec<Named>,
+    names: HashMap<u32, Named>,
 }
 
-struct Origins {
+/// What names stand for, as far as it is known.
+pub(super) struct Origins {
     /// Functions around, the innermost last. The first is the node's own, which is called once.
     functions: Vec<Function>,
+    /// So many names of the node's own function have been looked at.
+    known: usize,
+}
+
+impl Default for Origins {
+    fn default() -> Self {
+        Origins {
+            functions: vec![Function::default()],
+            known: 0,
+        }
+    }
 }
 
 impl Origins {
+    /// Whether every object in `value` is certainly in one place only, with the values of the names in front of it, which are those of
+    /// the call before and perhaps more; all that these are made of are `input`, `item` and constants.
+    pub(super) fn is_single(&mut self, declared: &[(u32, Expression)], value: &Expression) -> bool {
+        for (name, value) in declared.iter().skip(self.known) {
+            self.declare(*name, value);
+        }
+        self.known = declared.len();
+        self.of(value).is_some_and(|parts| are_apart(&parts))
+    }
+
     fn declare(&mut self, index: u32, value: &Expression) {
         let named = Named {
-            index,
             place: self.place(value),
             parts: self.of(value),
         };
         if let Some(function) = self.functions.last_mut() {
-            function.names.push(named);
+            function.names.insert(index, named);
         }
     }
 
     /// The name's value in the innermost function.
     fn named(&self, index: u32) -> Option<&Named> {
-        let names = &self.functions.last()?.names;
-        names.iter().rev().find(|named| named.index == index)
+        self.functions.last()?.names.get(&index)
     }
 
     /// The place that an expression reads, if it is one.
@@ -140,8 +157,13 @@ impl Origins {
     }
 
     fn parts(&mut self, value: &Expression) -> Option<Parts> {
-        if let Some(place) = self.place(value) {
+        let (base, beginning) = beginning(value);
+        if let Some(place) = self.place(beginning) {
             return Some(vec![place]);
+        }
+        if !std::ptr::eq(base, value) {
+            // Something in it, or all of it. What is asked of null fails.
+            return self.of(base);
         }
         match value {
             Expression::Undefined
@@ -153,15 +175,13 @@ impl Origins {
             | Expression::Text(_)
             | Expression::Unary(..)
             | Expression::Binary(..) => Some(Vec::new()),
-            // It fails.
-            Expression::Member(object, _) if **object == Expression::Null => Some(Vec::new()),
-            // Something in the object, or all of it.
-            Expression::Member(object, _) | Expression::Index(object, _) => self.of(object),
-            Expression::Optional(inner) | Expression::Chain(inner) => self.of(inner),
+            Expression::Member(inner, _)
+            | Expression::Index(inner, _)
+            | Expression::Optional(inner)
+            | Expression::Chain(inner) => self.of(inner),
             Expression::Logical(_, left, right) | Expression::Conditional(_, left, right) => {
-                let mut parts = self.of(left)?;
-                parts.extend(self.of(right)?);
-                Some(parts)
+                let parts = self.of(left)?;
+                joined(parts, self.of(right)?)
             }
             Expression::Sequence(values) => self.of(values.last()?),
             Expression::Let(index, value, body) => {
@@ -179,13 +199,16 @@ impl Origins {
         }
     }
 
-    /// A parameter that is no place: the position of an element, or a name's value.
+    /// A parameter that is not a place: the position of an element, or a name's value.
     fn parameter(&self, up: u32, index: u32) -> Option<Parts> {
         let at = self.functions.len().checked_sub(up as usize + 1)?;
         let function = self.functions.get(at)?;
-        match function.names.iter().rev().find(|named| named.index == index) {
+        match function.names.get(&index) {
             // In a function within, it would be there as often as that is called.
-            Some(named) => named.parts.clone().filter(|parts| up == 0 || parts.is_empty()),
+            Some(named) => {
+                let parts = named.parts.as_ref();
+                parts.filter(|parts| up == 0 || parts.is_empty()).cloned()
+            }
             None => (at > 0 && index == 1).then(Vec::new),
         }
     }
@@ -194,7 +217,7 @@ impl Origins {
         let mut parts = Vec::new();
         for element in elements {
             let (Element::Item(value) | Element::Spread(value)) = element;
-            parts.extend(self.of(value)?);
+            parts = joined(parts, self.of(value)?)?;
         }
         Some(parts)
     }
@@ -203,8 +226,10 @@ impl Origins {
         let mut parts = Vec::new();
         for property in properties {
             match property {
-                Property::Named(name, value) if name != FILE_MARK => parts.extend(self.of(value)?),
-                Property::Spread(value) => parts.extend(self.of(value)?),
+                Property::Named(name, value) if name != FILE_MARK => {
+                    parts = joined(parts, self.of(value)?)?;
+                }
+                Property::Spread(value) => parts = joined(parts, self.of(value)?)?,
                 Property::Named(..) | Property::Computed(..) => return None,
             }
         }
@@ -229,9 +254,8 @@ impl Origins {
             | Method::ToReversed
             | Method::ToSorted => self.of(receiver),
             Method::Concat => {
-                let mut parts = self.of(receiver)?;
-                parts.extend(self.array(arguments)?);
-                Some(parts)
+                let parts = self.of(receiver)?;
+                joined(parts, self.array(arguments)?)
             }
             Method::Map | Method::FlatMap => {
                 let [Element::Item(Expression::Lambda(body)), ..] = arguments else {
@@ -279,6 +303,26 @@ impl Origins {
                 self.of(value)
             }
             _ => None,
+        }
+    }
+}
+
+/// What a chain of members begins with, and the longest beginning of the chain that may be a place: up to a member whose name is
+/// computed.
+fn beginning(value: &Expression) -> (&Expression, &Expression) {
+    let (mut base, mut beginning) = (value, value);
+    loop {
+        match base {
+            Expression::Index(object, key) => {
+                if !matches!(**key, Expression::Number(_)) {
+                    beginning = object;
+                }
+                base = object;
+            }
+            Expression::Member(object, _) | Expression::Optional(object) | Expression::Chain(object) => {
+                base = object;
+            }
+            _ => return (base, beginning),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) const INHERITED: &[&str] = &[
 /// Names that only compiled expressions have, and those of which compiled code is preferred.
 const COMPILED: &[&str] = &["$ifEmpty", "$jmespath", "$max", "$min", "DateTime", "Duration"];
 
-/// Names that other surroundings give to code, and what to use instead.
+/// Names that code has in browsers and Node.js, and what to use instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "Buffer",
@@ -65,7 +65,7 @@ pub(super) fn is_compiled_first(name: &str) -> bool {
     COMPILED.contains(&name)
 }
 
-/// What to use instead of a name that other surroundings give to code.
+/// What to use instead of a name that code has in browsers and Node.js.
 pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
     let known = ELSEWHERE.iter().find(|(known, _)| *known == name);
     known.map(|(_, instead)| *instead)
@@ -76,18 +76,32 @@ pub(super) fn may_be_method(name: &str) -> bool {
     names::PROPERTIES.contains(&name)
 }
 
-/// Whether a date-time, a duration, an interval or something of `Intl` has a method of this name, and the expression may have
-/// one of these. Elsewhere these names are mistakes, such as `text.contains(…)`.
-pub(super) fn may_be_of_time(name: &str, source: &str) -> bool {
-    const WORDS: &[&str] = &["DateTime", "Duration", "Interval", "Intl", "$now", "$today"];
-    let has_times = match name {
-        // In n8n's expressions and where it is compiled this is a method, in the engine a property as in Luxon.
-        "isWeekend" => false,
-        // Of intervals; in n8n of other values.
-        "isEmpty" | "merge" => source.contains("Interval"),
-        _ => WORDS.iter().any(|word| source.contains(word)),
-    };
-    has_times && names::TIMES.contains(&name)
+/// What an expression may have of date-times, durations, intervals and `Intl`, which is looked up once.
+pub(super) struct Times {
+    has_any: bool,
+    has_intervals: bool,
+}
+
+impl Times {
+    pub(super) fn of(source: &str) -> Times {
+        const WORDS: &[&str] = &["DateTime", "Duration", "Interval", "Intl", "$now", "$today"];
+        Times {
+            has_any: WORDS.iter().any(|word| source.contains(word)),
+            has_intervals: source.contains("Interval"),
+        }
+    }
+
+    /// Whether one of these has a method of this name. Elsewhere these names are mistakes, such as `text.contains(…)`.
+    pub(super) fn may_have(&self, name: &str) -> bool {
+        let is_there = match name {
+            // In n8n's expressions and where it is compiled this is a method, in the engine a property as in Luxon.
+            "isWeekend" => false,
+            // Of intervals; in n8n of other values.
+            "isEmpty" | "merge" => self.has_intervals,
+            _ => self.has_any,
+        };
+        is_there && names::TIMES.contains(&name)
+    }
 }
 
 /// The method that was probably meant.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Levels of nesting that are parsed, as in [`mod@super::parse`].
 const NESTING_MAX: usize = 256;
 
-/// The `$vars` that an expression reads by names that are written out; none if it is no valid one.
+/// The `$vars` that an expression reads by names that are written out; none if it is not a valid one.
 pub fn variables(source: &str) -> BTreeSet<String> {
     if !source.contains("$vars") || too_deep_at(source, NESTING_MAX).is_some() {
         return BTreeSet::new();

@@ -34,7 +34,7 @@ pub fn check(data: &[u8]) {
                 for mistake in mistakes {
                     assert!(mistake.field < form.fields.len() && !mistake.message.is_empty());
                 }
-                assert!(!form.told(mistakes).is_empty());
+                assert!(!form.summary(mistakes).is_empty());
             }
         }
     }

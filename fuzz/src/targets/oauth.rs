@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     };
     let is_success = (200..300).contains(&status);
     let place = "https://id.example.com";
-    match granted(place, separator, status, answer) {
+    match granted((place, separator), status, answer, &[]) {
         Ok(grants) => {
             assert!(is_success);
             for token in [Some(&grants.access), grants.refresh.as_ref()]

@@ -9,7 +9,7 @@ const BYTES_MAX: usize = 2_000;
 /// Parts of an expression within each other: bounds the recursion.
 const DEPTH_MAX: usize = 40;
 
-/// What the translations call. They work on sequences as JSONata does: nothing is undefined, and one value is no list.
+/// What the translations call. They work on sequences as JSONata does: nothing is undefined, and one value is not a list.
 pub(crate) const HELPERS: &str = include_str!("jsonata.js");
 
 #[derive(Clone, Debug, PartialEq)]
@@ -184,7 +184,7 @@ struct Parser {
     depth: usize,
 }
 
-/// How tightly an operator binds; none if it is none.
+/// How tightly an operator binds; `None`: it is not an operator.
 fn power(token: &Token) -> Option<u8> {
     let power = match token {
         Token::Sign("[" | "(") => 80,

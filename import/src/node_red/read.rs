@@ -71,7 +71,7 @@ pub(crate) const SUBFLOW_OUT: &str = "subflow out";
 pub(crate) const LINK_IN: &str = "link in";
 
 impl Node {
-    /// A field that is text; empty if it is none.
+    /// A field that is text; empty if it is something else.
     pub fn text(&self, name: &str) -> &str {
         self.fields.get(name).and_then(Value::as_str).unwrap_or_default()
     }
@@ -156,6 +156,7 @@ pub fn find_within(value: &Value, default_name: &str, max: Size) -> Result<Vec<F
         nodes: Vec::new(),
         tabs: Vec::new(),
         places: HashMap::new(),
+        placed: HashSet::new(),
         wires: Vec::new(),
         size: Size::default(),
         max: Size {
@@ -269,6 +270,9 @@ struct Reading<'f> {
     /// For each node, the number of its tab.
     tabs: Vec<usize>,
     places: HashMap<String, usize>,
+    /// Numbers of the instances in whose place subflows have come, which are counted as large as these. Those that are nested too
+    /// deeply have nothing inside, and stay what they are.
+    placed: HashSet<usize>,
     wires: Vec<Wire>,
     size: Size,
     max: Size,
@@ -282,10 +286,12 @@ impl<'f> Reading<'f> {
         while let Some((within, prefix, title, depth)) = open.pop() {
             let all: Vec<&Raw<'f>> = self.by_place.get(within).cloned().unwrap_or_default();
             for raw in &all {
+                let number = self.nodes.len();
                 let node = self.add(raw, &prefix, &title, tab)?;
                 let Some(subflow) = self.subflow(raw).filter(|_| depth < DEPTH_MAX) else {
                     continue;
                 };
+                self.placed.insert(number);
                 self.instance(subflow, &node, tab)?;
                 open.push((
                     subflow.id,
@@ -410,19 +416,17 @@ impl<'f> Reading<'f> {
 
     /// The wires between the instances of subflows and what is in them.
     fn inside(&mut self, tab: usize) -> Result<(), Refused> {
-        let all = self.nodes.iter_mut().zip(&self.tabs);
+        let all = self.nodes.iter_mut().zip(&self.tabs).enumerate();
         let mut instances = Vec::new();
-        for (node, _) in all.filter(|(node, own)| **own == tab && node.kind.starts_with("subflow:")) {
+        for (number, (node, own)) in all {
+            if *own != tab || !node.kind.starts_with("subflow:") {
+                continue;
+            }
             let id = node.kind.trim_start_matches("subflow:");
             let Some(subflow) = self.subflows.get(id).copied() else {
                 continue;
             };
-            // One that is nested too deeply has nothing inside, and stays what it is.
-            let is_placed = self.by_place.get(subflow.id).is_none_or(|inner| {
-                let mut inner = inner.iter();
-                inner.all(|raw| self.places.contains_key(&format!("{}/{}", node.path, raw.id)))
-            });
-            if is_placed {
+            if self.placed.contains(&number) {
                 node.kind = SUBFLOW_IN.to_owned();
                 instances.push((node.path.clone(), subflow));
             }

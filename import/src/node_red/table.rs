@@ -16,7 +16,7 @@ pub(crate) struct Made {
     pub outputs: Vec<String>,
     /// What differs: a stable name, and a sentence.
     pub remarks: Vec<(&'static str, String)>,
-    /// Why it is none, if it is a stub.
+    /// Why there is no translation, if it is a stub.
     pub stub: Option<String>,
 }
 

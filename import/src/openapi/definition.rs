@@ -126,9 +126,15 @@ fn request(parts: &Parts<'_, '_>) -> Result<Value, String> {
     Ok(Value::Object(request))
 }
 
+/// Bytes of a path, whose parameters become expressions that are far longer.
+const PATH_BYTES_MAX: usize = 2_000;
+
 /// The path with its parameters in it.
 fn url(parts: &Parts<'_, '_>) -> Result<String, String> {
     let path = parts.operation.path;
+    if path.len() > PATH_BYTES_MAX {
+        return Err(format!("its path has more than {PATH_BYTES_MAX} bytes"));
+    }
     let is_plain = |text: &str| {
         text.chars()
             .all(|c| c.is_ascii_graphic() && !"{}\\?#".contains(c))
@@ -141,7 +147,7 @@ fn url(parts: &Parts<'_, '_>) -> Result<String, String> {
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, behind)) = after.split_once('}') else {
-            return Err(format!("its path `{path}` has a brace without its other"));
+            return Err(format!("its path `{path}` has an unmatched brace"));
         };
         let mut all = parts.parameters.iter();
         let Some(taken) = all.find(|taken| taken.place == Place::Path && taken.name == name) else {

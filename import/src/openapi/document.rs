@@ -2,9 +2,14 @@
 //! reference out of the document.
 
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// References in a row; a longer one is taken for a circle.
 const HOPS_MAX: usize = 16;
+/// Bytes of a reference. All parameters of all operations may have the same one.
+const REFERENCE_BYTES_MAX: usize = 1_000;
+/// Characters of schemes that are named together.
+const SCHEMES_CHARS_MAX: usize = 200;
 const ADDRESS_BYTES_MAX: usize = 2_000;
 const VARIABLES_MAX: usize = 20;
 const ALTERNATIVES_MAX: usize = 20;
@@ -49,7 +54,11 @@ impl<'d> Document<'d> {
             let Some(reference) = value.get("$ref") else {
                 return Some(value);
             };
-            let pointer = reference.as_str()?.strip_prefix('#')?;
+            let reference = reference.as_str()?;
+            let pointer = reference.strip_prefix('#')?;
+            if reference.len() > REFERENCE_BYTES_MAX {
+                return None;
+            }
             value = self.root.pointer(&percent_decoded(pointer))?;
         }
         None
@@ -73,7 +82,8 @@ impl<'d> Document<'d> {
     pub fn security(self, operation: &'d Value) -> Security<'d> {
         let given = operation.get("security").or_else(|| self.root.get("security"));
         let alternatives = given.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let mut other = None;
+        let mut other: Option<String> = None;
+        let shown = |name: &String| name.chars().take(SCHEMES_CHARS_MAX).collect::<String>();
         let mut is_optional = alternatives.is_empty();
         for alternative in alternatives.iter().take(ALTERNATIVES_MAX) {
             let Some(schemes) = alternative.as_object() else {
@@ -84,16 +94,16 @@ impl<'d> Document<'d> {
                 (None, _) => is_optional = true,
                 (Some((scheme, scopes)), None) => match self.credentials(scheme, scopes) {
                     Some(credentials) => return Security::By(credentials),
-                    None => other = other.or_else(|| Some(scheme.clone())),
+                    None => other = other.or_else(|| Some(shown(scheme))),
                 },
                 (Some(_), Some(_)) => {
-                    let all: Vec<&str> = schemes.keys().take(10).map(String::as_str).collect();
+                    let all: Vec<String> = schemes.keys().take(10).map(shown).collect();
                     other = other.or_else(|| Some(all.join(" together with ")));
                 }
             }
         }
         match other {
-            Some(schemes) if !is_optional => Security::Other(schemes.chars().take(200).collect()),
+            Some(schemes) if !is_optional => Security::Other(shown(&schemes)),
             _ => Security::Open,
         }
     }
@@ -166,7 +176,8 @@ fn address(server: &Value) -> Option<String> {
     }
     let mut url = url.to_owned();
     let variables = server.get("variables").and_then(Value::as_object);
-    for (name, variable) in variables.into_iter().flatten().take(VARIABLES_MAX) {
+    let variables = variables.into_iter().flatten().take(VARIABLES_MAX);
+    for (name, variable) in variables.filter(|(name, _)| name.len() <= ADDRESS_BYTES_MAX) {
         if url.len() > ADDRESS_BYTES_MAX {
             return None;
         }
@@ -189,7 +200,10 @@ pub(super) fn is_base(url: &str) -> bool {
 }
 
 /// A pointer within an address, as a pointer.
-fn percent_decoded(text: &str) -> String {
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -206,5 +220,5 @@ fn percent_decoded(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }

@@ -16,7 +16,7 @@ const METHODS: &[(&str, &str)] = &[
 const PARAMETERS_MAX: usize = 100;
 const NAME_CHARS_MAX: usize = 120;
 const TEXT_CHARS_MAX: usize = 300;
-/// Content types of a body and of an answer.
+/// Content types of a body and of an answer, and its statuses.
 const TYPES_MAX: usize = 100;
 /// Headers that the request has for other reasons, which OpenAPI leaves out as well.
 const OWN_HEADERS: &[&str] = &["accept", "content-type", "authorization"];
@@ -143,8 +143,10 @@ impl<'d> Operation<'d> {
                 );
             };
             let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
-            let (name, place) = (text("name"), text("in"));
-            if !seen.insert((name, place)) {
+            let place = Some(text("in")).filter(|place| place.len() <= NAME_CHARS_MAX);
+            let (name, place) = (text("name"), place.unwrap_or_default());
+            // Any number of operations may have the same one, whose name is not read each time if it is very long.
+            if name.len() <= NAME_CHARS_MAX && !seen.insert((name, place)) {
                 continue;
             }
             let required = place == "path" || given.get("required") == Some(&Value::Bool(true));
@@ -212,6 +214,7 @@ impl<'d> Operation<'d> {
         let good = responses
             .into_iter()
             .flatten()
+            .take(TYPES_MAX)
             .find(|(status, _)| status.starts_with('2'));
         let content = good.and_then(|(_, response)| document.followed(response)?.get("content")?.as_object());
         let types: Vec<String> = content
@@ -233,6 +236,9 @@ fn parameter<'d>(
     name: &str,
     place: &str,
 ) -> Result<Option<(Place, Form, &'d str)>, &'static str> {
+    if name.len() > NAME_CHARS_MAX {
+        return Err("has no name that a request can have");
+    }
     let place = match place {
         "path" => Place::Path,
         "query" => Place::Query,
@@ -248,7 +254,7 @@ fn parameter<'d>(
         "cookie" => return Err("is a cookie"),
         _ => return Err("is in no part of the request"),
     };
-    if name.is_empty() || name.len() > NAME_CHARS_MAX || name.chars().any(char::is_control) {
+    if name.is_empty() || name.chars().any(char::is_control) {
         return Err("has no name that a request can have");
     }
     if given.get("content").is_some() {
@@ -285,6 +291,7 @@ fn kind(schema: Option<&Value>) -> &str {
         Some(Value::Array(names)) => {
             let mut said = names
                 .iter()
+                .take(TYPES_MAX)
                 .filter_map(Value::as_str)
                 .filter(|name| *name != "null");
             said.next().unwrap_or("any")
@@ -307,8 +314,10 @@ fn free_field(fields: &mut HashSet<String>, name: &str, place: &str) -> String {
     field
 }
 
-/// A content type without its parameters, in small letters.
+/// A content type without its parameters, in small letters. A very long one is only begun.
 fn essence(content_type: &str) -> String {
+    let end = content_type.floor_char_boundary(NAME_CHARS_MAX);
+    let content_type = content_type.get(..end).unwrap_or_default();
     content_type
         .split(';')
         .next()
@@ -328,6 +337,9 @@ fn is_binary(essence: &str) -> bool {
 
 /// How a content type is sent; the smaller, the easier to give.
 fn rank(content_type: &str) -> Option<(u8, &'static str)> {
+    if content_type.len() > NAME_CHARS_MAX {
+        return None;
+    }
     let essence = essence(content_type);
     let is_name = essence
         .bytes()
@@ -338,7 +350,7 @@ fn rank(content_type: &str) -> Option<(u8, &'static str)> {
         .all(|b| (b.is_ascii_graphic() || b == b' ') && !b"{}".contains(&b));
     Some(match essence.as_str() {
         _ if !is_name || !is_plain => return None,
-        _ if !essence.contains('/') || content_type.len() > NAME_CHARS_MAX => return None,
+        _ if !essence.contains('/') => return None,
         "application/json" | "*/*" => (0, "json"),
         name if is_json(name) => (1, "json"),
         "application/x-www-form-urlencoded" => (2, "form"),

@@ -322,7 +322,7 @@ fn resolved(text: &str) -> Value {
     }
 }
 
-/// None of the texts that are no numbers, among which are infinities here, as JSON has none.
+/// `None`: the text is not a number. Infinities are not, as JSON has none.
 fn number(text: &str) -> Option<Number> {
     let hexadecimal = text.strip_prefix("0x").map(|digits| (digits, 16));
     let other = hexadecimal.or_else(|| text.strip_prefix("0o").map(|digits| (digits, 8)));

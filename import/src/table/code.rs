@@ -82,7 +82,7 @@ const COPIES: &str = "const copyOf = (value) => {
 const SHARES: &str = "const copyOf = (value) => value;
 ";
 
-/// What is no name that code can declare, and what the module around it has.
+/// What is not a name that code can declare, and what the module around it has.
 const TAKEN: &[&str] = &[
     "arguments",
     "async",

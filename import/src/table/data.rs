@@ -3,6 +3,7 @@
 use crate::built::Translation;
 use crate::scene::Scene;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 pub(super) fn set(scene: &Scene<'_>) -> Translation {
     let node = scene.node;
@@ -158,7 +159,10 @@ fn kept(scene: &Scene<'_>, set: &Map<String, Value>) -> Kept {
         .collect();
     let names: Vec<&str> = match is_listed {
         true => listed.chain(own).collect(),
-        false => listed.filter(|name| !own.contains(name)).collect(),
+        false => {
+            let own: HashSet<&str> = own.into_iter().collect();
+            listed.filter(|name| !own.contains(name)).collect()
+        }
     };
     let is_kept = if is_listed { "" } else { "!" };
     let names = Value::from(names);

@@ -208,7 +208,7 @@ fn has_both(scene: &Scene<'_>) -> bool {
 const CLASH: &str = "of objects that are a field of both, the last one counts as a whole; n8n merges them";
 
 /// How n8n is told to merge fields of the same name, if it is told.
-fn told_clash(node: &Node) -> Option<&Value> {
+fn clash_handling(node: &Node) -> Option<&Value> {
     let told = node.parameter(&["options", "clashHandling", "values"]);
     told.as_object()
         .is_some_and(|told| !told.is_empty())
@@ -217,13 +217,13 @@ fn told_clash(node: &Node) -> Option<&Value> {
 
 /// Whether what is in fields of the same name is merged.
 fn is_deep(node: &Node) -> bool {
-    let told = told_clash(node).and_then(|told| told.get("mergeMode"));
+    let told = clash_handling(node).and_then(|told| told.get("mergeMode"));
     node.version >= 2.0 && told.is_none_or(|mode| mode == "deepMerge")
 }
 
 /// What differs of fields of the same name.
 fn clash(node: &Node) -> Option<&'static str> {
-    let told = told_clash(node);
+    let told = clash_handling(node);
     let choice = |name: &str| told.and_then(|told| told.get(name)).and_then(Value::as_str);
     let last = format!("preferInput{}", inputs(node).unwrap_or(2));
     match (told, choice("resolveClash")) {
@@ -465,7 +465,7 @@ fn may_give_nothing(scene: &Scene<'_>) -> bool {
     edges.any(|edge| {
         let node = scene.workflow.nodes.get(edge.source);
         let decides = node.is_some_and(|node| matches!(node.kind.as_str(), "if" | "switch" | "filter"));
-        decides || scene.flow.brings_several(scene.workflow, edge)
+        decides || scene.flow.gives_several(edge.source)
     })
 }
 

@@ -59,7 +59,7 @@ pub(super) fn trigger(scene: &Scene<'_>) -> Translation {
             "redirect",
             "the address to which people are taken is computed: answer by a RespondToWebhook that redirects",
         );
-    page.told(translation)
+    page.with_differences(translation)
 }
 
 /// A further page, or the last one.
@@ -98,14 +98,14 @@ fn step(scene: &Scene<'_>, title: &[&str], description: &[&str]) -> Translation 
         .then("Transform", json!({"value": page.item()}), true)
         .differs(
             "page",
-            "the page looks as heddle's do, and is led to whoever sent the form that began the run",
+            "the page looks like heddle's own, and is shown to whoever sent the form that started the run",
         )
         .differs_if(
             node.flag(&["limitWaitTime"], false),
             "timeout",
             "it waits for 30 days: set `timeoutMs`, and connect the port `timeout` to what is to happen then",
         );
-    page.told(translation)
+    page.with_differences(translation)
 }
 
 /// What people see who have sent the last page.
@@ -320,7 +320,7 @@ impl Page {
         item.into()
     }
 
-    fn told(self, translation: Translation) -> Translation {
+    fn with_differences(self, translation: Translation) -> Translation {
         let differs = self.differs.into_iter();
         differs.fold(translation, |translation, (code, message)| {
             translation.differs(code, message)

@@ -134,7 +134,7 @@ pub(super) fn split_out(scene: &Scene<'_>) -> Translation {
         (false, false) => format!("({{ [{key}]: element }})"),
     };
     let list = member("$input", field);
-    // What is no list is its only element, but for an object, whose values are.
+    // What is not a list is its only element, but for an object, whose values are.
     let elements = "list === undefined ? [] : Array.isArray(list) ? list : typeof list === \"object\" && list !== null ? Object.values(list) : [list]";
     let value = format!("{{{{ [{list}].flatMap(list => {elements}).map(element => {element}) }}}}");
     Translation::each("Transform", json!({"value": value})).differs_if(

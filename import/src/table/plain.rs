@@ -257,3 +257,59 @@ fn has_name(code: &str, name: &str) -> bool {
 fn is_octal(digits: &str) -> bool {
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BYTES_MAX, Reading};
+
+    /// What nests or repeats, as often as there is room: before, and after.
+    const HOSTILE: &[(&str, &str)] = &[
+        ("(", ")=>1"),
+        ("(a=(", ")=>1)=>1"),
+        ("function(", ")"),
+        ("let{", "}"),
+        ("const{a:[", "]}=b"),
+        ("const a=[", "]"),
+        ("catch(a", ")"),
+        ("{", "}=1"),
+        ("[", "]=1"),
+        ("[a=[", "]]=b"),
+        ("a[", "]++"),
+        ("--a[", "]"),
+        ("delete a[", "]"),
+        ("for([", "]of b)"),
+        ("for(a(", ")of b)"),
+        (".map()", ""),
+        ("items.map(", ")"),
+        ("a.b.c=", ""),
+        ("+", "="),
+        (".sort((a,b)=>a-b", ")"),
+        ("{Info", "}=builtInLuxon"),
+        ("{}=builtInLuxon ", ".Info"),
+    ];
+
+    #[test]
+    fn code_is_read_in_linear_work() {
+        for (before, after) in HOSTILE {
+            let times = (BYTES_MAX - "items".len()) / (before.len() + after.len());
+            let code = format!("items{}{}", before.repeat(times), after.repeat(times));
+            let reading = Reading::of(&code);
+            reading.is_plain(&["items"]);
+            reading.may_change();
+            reading.member_of("builtInLuxon", &["Info"]);
+            let tokens = reading.tokens.as_ref().expect("short enough");
+            let (asked, most) = (tokens.asked(), 200 * code.len());
+            assert!(
+                asked <= most,
+                "{before}…{after}: {asked} tokens read, {most} allowed"
+            );
+        }
+    }
+
+    #[test]
+    fn lists_of_names_within_each_other_are_understood() {
+        let code = "const f = ({ a: { b, c: [d, { e = ({ g: [h] }) => h }] } }, i = (j, k = (l) => l) => j + k) => b + d + i;";
+        assert!(Reading::of(code).is_plain(&[]));
+        assert!(!Reading::of(&format!("{code} m")).is_plain(&[]));
+    }
+}

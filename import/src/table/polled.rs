@@ -131,7 +131,7 @@ pub(super) fn google_calendar(scene: &Scene<'_>) -> Translation {
     if let Some(words) = known(node, &["options", "matchTerm"]) {
         asked["search"] = words.into();
     }
-    // An empty list is no item, so that nothing follows.
+    // An empty list is not an item, so that nothing follows.
     part(
         poll(scene, "OnGoogleCalendarEvent", asked),
         &format!("{{{{ {wanted} ? $input.item : [] }}}}"),

@@ -1,5 +1,6 @@
 //! Static data: what code keeps from run to run in n8n, for the workflow or for its node. Here `keyValue` keeps it for the pattern.
 
+use crate::room::is_within;
 use crate::scene::Scene;
 use serde_json::{Map, Value};
 
@@ -36,12 +37,15 @@ pub(super) fn of(scene: &Scene<'_>, code: &str) -> Result<Option<Statics>, &'sta
             "global" => ("n8n static data".to_owned(), "global".to_owned()),
             _ => (format!("n8n static data of {name}"), format!("node:{name}")),
         };
-        let known = scene.workflow.static_data.get(&in_n8n).map(Value::to_string);
-        let known = known.filter(|known| known.starts_with('{'));
-        is_left_out |= known.as_ref().is_some_and(|known| known.len() > KEPT_BYTES_MAX);
-        let known = known.filter(|known| known.len() <= KEPT_BYTES_MAX);
+        let known = scene.workflow.static_data.get(&in_n8n);
+        let known = known.filter(|known| known.is_object());
+        // Every node may ask for what the workflow has.
+        let written = known.filter(|known| is_within(known, KEPT_BYTES_MAX));
+        let written = written.map(Value::to_string);
+        let written = written.filter(|written| written.len() <= KEPT_BYTES_MAX);
+        is_left_out |= known.is_some() && written.is_none();
         keys.insert(kind.to_owned(), key.into());
-        kept.insert(kind.to_owned(), known.unwrap_or_else(|| "{}".to_owned()).into());
+        kept.insert(kind.to_owned(), written.unwrap_or_else(|| "{}".to_owned()).into());
     }
     Ok(Some(Statics {
         declared: declared(&keys.into(), &kept.into()),

@@ -134,8 +134,16 @@ fn of_rule(rule: &Value) -> Result<String, String> {
     })
 }
 
+/// Bytes of a cron expression.
+const CRON_BYTES_MAX: usize = 1_000;
+
 /// n8n's cron may begin with seconds.
 fn five(expression: &str) -> Result<String, String> {
+    if expression.len() > CRON_BYTES_MAX {
+        return Err(format!(
+            "the cron expression has more than {CRON_BYTES_MAX} bytes"
+        ));
+    }
     let parts: Vec<&str> = expression.trim_start_matches('=').split_whitespace().collect();
     let candidate = match parts.as_slice() {
         [_, rest @ ..] if rest.len() == 5 => rest.join(" "),

@@ -462,7 +462,7 @@ mod tests {
         )
     }
 
-    /// So that whoever widens a wall sees that, and whoever reviews it as well.
+    /// The list is a snapshot: a wider wall shows in the change that makes it so.
     #[test]
     fn each_worker_may_call_this_and_no_more() {
         for rights in [

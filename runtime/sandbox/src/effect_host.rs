@@ -18,7 +18,7 @@ pub trait EffectHost: Send + 'static {
     fn taken(&mut self, id: u32);
 
     /// The run has done something, of which is told only where [`crate::RunInput::is_watched`].
-    fn tell(&mut self, told: WatchEvent);
+    fn emit(&mut self, event: WatchEvent);
 }
 
 /// A wait for effects.

@@ -222,7 +222,7 @@ fn trace_begin(mut caller: Host<'_>, node: i32, path_at: i32, path_len: i32) -> 
     let state = caller.data_mut();
     let node_id = state.node_id(node as u32).unwrap_or_default();
     let token = state.trace.begin(node as u32, node_id, path, fuel);
-    state.tell_node(token, NodePhase::Started);
+    state.emit_node(token, NodePhase::Started);
     Ok(token)
 }
 
@@ -230,7 +230,7 @@ fn trace_pause(mut caller: Host<'_>, token: i32) -> wasmtime::Result<()> {
     let fuel = caller.get_fuel()?;
     let state = caller.data_mut();
     if state.trace.pause(token, fuel) {
-        state.tell_node(token, NodePhase::Waiting);
+        state.emit_node(token, NodePhase::Waiting);
     }
     charge(&mut caller, 0)
 }
@@ -240,7 +240,7 @@ fn trace_resume(mut caller: Host<'_>, token: i32) -> wasmtime::Result<()> {
     let fuel = caller.get_fuel()?;
     let state = caller.data_mut();
     if state.trace.resume(token, fuel) {
-        state.tell_node(token, NodePhase::Resumed);
+        state.emit_node(token, NodePhase::Resumed);
     }
     Ok(())
 }
@@ -260,7 +260,7 @@ fn trace_end(
     let json = json.unwrap_or_else(|| format!(r#"{{"truncated":true,"bytes":{}}}"#, len as u32));
     let port = state.port_name(token, port);
     if state.trace.end(token, fuel, End { kind, port, json }) {
-        state.tell_node_end(token);
+        state.emit_node_end(token);
     }
     Ok(())
 }

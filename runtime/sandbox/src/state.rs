@@ -231,27 +231,27 @@ impl RunState {
     /// Adds a line to the log, for which there is room.
     pub fn log(&mut self, line: LogLine) {
         if self.is_watched {
-            self.host.tell(WatchEvent::Log(line.clone()));
+            self.host.emit(WatchEvent::Log(line.clone()));
         }
         self.log_bytes += line.message.len();
         self.logs.push(line);
     }
 
     /// Tells what the node of an entry of the trace does.
-    pub fn tell_node(&mut self, token: i32, phase: NodePhase) {
+    pub fn emit_node(&mut self, token: i32, phase: NodePhase) {
         if self.is_watched
             && let Some(event) = self.trace.event(token, phase)
         {
-            self.host.tell(WatchEvent::Node(event));
+            self.host.emit(WatchEvent::Node(event));
         }
     }
 
     /// Tells how it has ended.
-    pub fn tell_node_end(&mut self, token: i32) {
+    pub fn emit_node_end(&mut self, token: i32) {
         if self.is_watched
             && let Some(phase) = self.trace.ended(token)
         {
-            self.tell_node(token, phase);
+            self.emit_node(token, phase);
         }
     }
 

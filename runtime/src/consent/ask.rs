@@ -2,6 +2,7 @@
 
 use super::error::ConsentError;
 use crate::egress::{EgressPolicy, GuardedHttp, body_within};
+use crate::secrets::told_by_stranger;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, Url};
@@ -11,9 +12,9 @@ use std::time::Duration;
 /// Characters of what a provider says that people are shown.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// The beginning of what a provider says.
-pub(super) fn shown(said: impl Iterator<Item = char>) -> String {
-    said.take(SHOWN_CHARS_MAX).collect()
+/// The beginning of what a provider says who was told these secrets.
+pub(super) fn shown(said: &str, secrets: &[&str]) -> String {
+    told_by_stranger(said, secrets, SHOWN_CHARS_MAX)
 }
 
 /// For a request and all of its answer.
@@ -59,7 +60,7 @@ pub(super) fn encoded(text: &str) -> String {
 
 pub(super) fn url(text: &str) -> Result<Url, ConsentError> {
     Url::parse(text).map_err(|error| {
-        let shown = shown(text.chars());
+        let shown = shown(text, &[]);
         ConsentError::Unavailable(format!("`{shown}` is not a URL ({error})."))
     })
 }
@@ -128,6 +129,18 @@ impl ConsentHttp {
         let body = body_within(response, ANSWER_BYTES_MAX).await.map_err(failed)?;
         let body = body.ok_or_else(|| unavailable("its answer is larger than 256 KiB".to_owned()))?;
         Ok(Answer { status, body })
+    }
+
+    /// Whether an address that a provider publishes is one that people, and what is secret, may be sent to.
+    pub(super) fn check_published(&self, name: &str, address: &str) -> Result<(), ConsentError> {
+        if Url::parse(address).is_ok_and(|url| self.http.may_trust(&url)) {
+            return Ok(());
+        }
+        let address = shown(address, &[]);
+        Err(ConsentError::Unavailable(format!(
+            "The `{name}` that the provider publishes is `{address}`: only addresses with https:// are used, and with http:// those \
+             of hosts that the operator lists in HEDDLE_EGRESS_ALLOW."
+        )))
     }
 
     /// Secrets travel encrypted, except to hosts that the operator lists.

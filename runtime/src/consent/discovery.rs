@@ -38,10 +38,20 @@ impl ConsentHttp {
             Err(_) => self.published(url(&oauth)?).await?,
         };
         if found.issuer != issuer {
-            let other = shown(found.issuer.chars());
+            let other = shown(&found.issuer, &[]);
             return Err(ConsentError::Unavailable(format!(
                 "The issuer is {issuer}, but calls itself {other}: the two must be equal."
             )));
+        }
+        let endpoints = [
+            ("authorization_endpoint", Some(&found.authorization_endpoint)),
+            ("token_endpoint", Some(&found.token_endpoint)),
+            ("revocation_endpoint", found.revocation_endpoint.as_ref()),
+        ];
+        for (name, endpoint) in endpoints {
+            if let Some(endpoint) = endpoint {
+                self.check_published(name, endpoint)?;
+            }
         }
         Ok(found)
     }
@@ -68,7 +78,7 @@ pub fn published(place: &str, status: u16, answer: &[u8]) -> Result<Discovered, 
     }
     serde_json::from_slice(answer).map_err(|error| {
         // It quotes what it did not expect.
-        let reason = shown(error.to_string().chars());
+        let reason = shown(&error.to_string(), &[]);
         ConsentError::Unavailable(format!(
             "The addresses that {place} publishes can't be read ({reason})."
         ))

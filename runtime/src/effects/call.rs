@@ -37,9 +37,10 @@ async fn call(
     let call: Call = serde_json::from_value(request)
         .map_err(|error| EffectError::new(EffectCode::Parameter, format!("Can't read the call: {error}.")))?;
     check_granted(&patterns, &call)?;
-    if signals.has(&context.key) {
+    let signal = context.signal_key();
+    if signals.has(&signal) {
         context.take_place().await;
-        let ended = context.read(signals.read(&context.key).await?).await?;
+        let ended = context.read(signals.read(&signal).await?).await?;
         return result_from_json(ended).map(Progress::Done);
     }
     let Some(calls) = calls else {

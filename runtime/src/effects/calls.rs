@@ -13,6 +13,10 @@ use std::fmt;
 pub trait Calls: fmt::Debug + Send + Sync + 'static {
     /// Runs a pattern. Dropping the future cancels that run, if its end is waited for.
     fn call(&self, call: Call, context: CallContext) -> EffectFuture;
+
+    /// The process that executes the run has ended: if the run begins again, it finds what it has called, which dropping the futures does
+    /// not cancel from now on.
+    fn interrupted(&self);
 }
 
 /// A call of another pattern.
@@ -52,9 +56,21 @@ impl CallContext {
         self.parking.is_possible
     }
 
-    /// The state that the call left when it parked in a former execution of the run.
+    /// The state that the call left when it parked in a former execution of the run. Its `signal` is [`CallContext::signal_key`], if that
+    /// is not the effect's own.
     pub fn parked(&self) -> Option<&Value> {
         self.parking.state.as_ref()
+    }
+
+    /// Under which key the called run leaves its end for the run that calls. The effect's own would not do for every attempt: what a former
+    /// attempt has called may end, or be cancelled, after this one has called again.
+    pub fn signal_key(&self) -> String {
+        match (self.parked(), self.attempt) {
+            // Of the attempt that has called.
+            (Some(state), _) => state["signal"].as_str().unwrap_or(&self.key).to_owned(),
+            (None, ..=1) => self.key.clone(),
+            (None, attempt) => format!("{}@{attempt}", self.key),
+        }
     }
 
     /// Takes the place of the called run's result, unless the run that calls has left as many untaken as it may. Only once that run has

@@ -50,7 +50,7 @@ impl Charset {
     }
 
     /// The text of bytes that begin with a character, and how many of them it has: not those at the end of which only a part of a
-    /// character is there. If they are no text, where that begins.
+    /// character is there. If they are not text, where that begins.
     pub fn decode(self, bytes: Vec<u8>) -> Result<(String, usize), usize> {
         let bytes = match self.is_utf8() {
             true => match String::from_utf8(bytes) {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(le.cut_before(b"\x1e\xddb\0", 2), 2);
         assert_eq!(charset("utf-16be").cut_before(b"\xdd\x1e\0b", 2), 2);
         assert_eq!(charset("latin1").cut_before(b"\x80\x80", 2), 0);
-        // U+0A0A is no end of a line, and neither are halves of two characters.
+        // U+0A0A is not an end of a line, and neither are halves of two characters.
         assert_eq!(le.line_end(b"a\0\n\0\n\nb\n\0c", 0), Some(4));
         assert_eq!(le.line_end(b"\0\n\0b\0", 1), Some(3));
         assert_eq!(charset("utf-16be").line_end(b"\0a\0\n\0b", 0), Some(4));

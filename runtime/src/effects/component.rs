@@ -167,7 +167,7 @@ impl RequestHost for Senders {
             });
             sent.map(|response| as_response(&vault.mask_value(response)))
                 .map_err(|error| EffectError {
-                    message: vault.mask_told(&error.message).into_owned(),
+                    message: vault.mask_message(&error.message).into_owned(),
                     ..error
                 })
         })

@@ -1,6 +1,6 @@
-//! Connectors: confined processes in which what talks to databases and mail servers executes, so that a peer whose answers
-//! crash it, or exhaust its memory, only ends that process and fails one node. This is what they have in common.
-//! Answers of such a process are not trusted.
+//! Connectors: confined processes in which drivers of databases and mail servers execute. A peer whose answers crash a driver,
+//! or exhaust its memory, only ends that process and fails one node. This is what all connectors have in common. Answers of
+//! such a process are not trusted.
 //!
 //! Knows nothing of what drivers do.
 

@@ -135,7 +135,7 @@ pub(super) async fn content(
     let rest = size.saturating_sub(start).min(wanted);
     if rest > bytes_max {
         let message = format!(
-            "{rest} bytes of the file are too many to be read at once: at most {bytes_max} are. Read it in parts, by \
+            "{rest} bytes of the file are too many to read at once: the limit is {bytes_max}. Read it in parts, with \
              `offset` and `limit`."
         );
         return Err(EffectError::new(EffectCode::FileLimit, message));
@@ -163,8 +163,8 @@ pub(super) async fn content(
     let text = text(bytes, start, is_cut, charset)?;
     if text.len() as u64 > bytes_max {
         let message = format!(
-            "What was read of the file has {} bytes in UTF-8: at most {bytes_max} are read at once. Read it in parts, by `offset` \
-             and `limit`.",
+            "What was read of the file has {} bytes in UTF-8: at most {bytes_max} can be read at once. Read it in parts, with \
+             `offset` and `limit`.",
             text.len()
         );
         return Err(EffectError::new(EffectCode::FileLimit, message));
@@ -210,8 +210,8 @@ fn text(mut bytes: Vec<u8>, start: u64, is_cut: bool, charset: Charset) -> Resul
     });
     read.map_err(|at| {
         let message = format!(
-            "The file is not text in {} (at byte {} of what was read): `encoding` says in what else it is written, such as \
-             windows-1252; as base64 it gives its bytes.",
+            "The file is not text in {} (at byte {} of what was read): set `encoding` to the one that it has, such as \
+             windows-1252, or read its bytes as base64.",
             charset.name(),
             cut + at
         );

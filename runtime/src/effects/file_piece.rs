@@ -138,7 +138,7 @@ pub(super) async fn piece(
     let is_last = offset.saturating_add(count as u64) >= opened.value.size;
     let broken = |at: usize| {
         let message = format!(
-            "The file is not text in {} (at byte {}): `encoding` says in what else it is written, such as windows-1252. Records \
+            "The file is not text in {} (at byte {}): set `encoding` to the one that it has, such as windows-1252. Records \
              are read from text only.",
             charset.name(),
             offset.saturating_add(at as u64)

@@ -145,7 +145,7 @@ fn check(secret: &str, algorithm: &Algorithm, name: &str) -> Result<(), EffectEr
     Err(EffectError::parameter(message))
 }
 
-/// The signature; `None` if the key is none for it.
+/// The signature; `None` if the key can't make it.
 fn sign(secret: &str, input: &[u8], algorithm: &Algorithm) -> Option<Vec<u8>> {
     if let Algorithm::Hmac(digest) = algorithm {
         let key = hmac::Key::new(*digest, secret.as_bytes());
@@ -175,7 +175,7 @@ fn sign(secret: &str, input: &[u8], algorithm: &Algorithm) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether the signature is right; `None` if the key is none to tell.
+/// Whether the signature is right; `None` if the key can't tell.
 fn verify(secret: &str, input: &[u8], signature: &[u8], algorithm: &Algorithm) -> Option<bool> {
     if let Algorithm::Hmac(digest) = algorithm {
         let key = hmac::Key::new(*digest, secret.as_bytes());

@@ -247,7 +247,7 @@ impl Open {
                 return Ok(true);
             }
             let left = until.saturating_duration_since(monotonic());
-            // What is there already is taken in any case. A service may send without a pause what is no entry.
+            // What is there already is taken in any case. A service may send without a pause what is not an entry.
             if has_looked && left.is_zero() {
                 return Ok(false);
             }

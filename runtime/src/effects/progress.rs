@@ -87,7 +87,7 @@ impl OnWait {
         OnWait(Arc::new(told))
     }
 
-    pub(crate) fn tell(&self, is_waiting: bool) {
+    pub(crate) fn report(&self, is_waiting: bool) {
         (self.0)(is_waiting);
     }
 }

@@ -418,14 +418,14 @@ impl RunEffects {
                 .clone()
                 .filter(|_| self.busy == 0 && self.tasks.as_ref().is_some_and(|tasks| !tasks.is_empty()));
             if let Some(on_wait) = &on_wait {
-                on_wait.tell(true);
+                on_wait.report(true);
             }
             let ended = match &mut self.tasks {
                 Some(tasks) => tasks.join_next_with_id().await,
                 None => None,
             };
             if let Some(on_wait) = &on_wait {
-                on_wait.tell(false);
+                on_wait.report(false);
             }
             let Some(ended) = ended else {
                 if self.parked == 0 {
@@ -582,7 +582,7 @@ fn masked(effect: &dyn AnyEffect, result: EffectResult, vault: &Vault) -> Effect
     result
         .map(|value| effect.masked(value, vault))
         .map_err(|error| EffectError {
-            message: vault.mask_told(&error.message).into_owned(),
+            message: vault.mask_message(&error.message).into_owned(),
             ..error
         })
 }

@@ -56,6 +56,7 @@ impl Sql {
             sqlite_files: sqlite::Files {
                 allowed: config.sqlite_files.clone(),
                 tenant_bytes_max: config.sqlite_bytes_max,
+                growth: sqlite::Growth::default(),
             },
             sessions: Sessions::new(&config.egress, connectors),
         }))

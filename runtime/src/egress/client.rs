@@ -120,11 +120,16 @@ impl GuardedHttp {
         Ok(slot.get_or_init(|| client).clone())
     }
 
-    /// Whether what is confidential may travel to `url`: it is encrypted, or the operator lists its host.
+    /// Whether what is confidential may travel to `url`: it is encrypted, or the operator lists its host. Other schemes may name a
+    /// host, too.
     pub fn may_trust(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let policy = &self.0.policy;
-        url.scheme() == "https" || policy.lists(host, url.port_or_known_default(), literal(host))
+        match url.scheme() {
+            "https" => true,
+            "http" => policy.lists(host, url.port_or_known_default(), literal(host)),
+            _ => false,
+        }
     }
 }
 

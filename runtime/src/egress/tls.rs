@@ -10,7 +10,7 @@ use tokio_rustls::TlsConnector;
 /// Why TLS can't be spoken with a server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
-    /// The connection's own authority is none.
+    /// The connection's own authority is not a certificate.
     #[error("its `tlsCa` is not a certificate ({0})")]
     Authority(#[source] Box<dyn Error + Send + Sync>),
     /// A library refuses its settings.

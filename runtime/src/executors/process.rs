@@ -90,8 +90,8 @@ impl Executor {
     }
 
     /// When it gets the next run, compared with others: the least is first. One that is awake goes before one that has to be
-    /// woken, which is what a run in an executor costs most; one that is silent, because it computes or its runs wait,
-    /// shares what comes with the others.
+    /// woken, since waking is most of what a run in an executor costs; one that is silent, because it computes or its runs
+    /// wait, shares what comes with the others.
     pub fn turn(&self, now: Instant) -> impl Ord + use<> {
         let runs = self.runs.load(Ordering::Relaxed);
         let heard = Duration::from_micros(self.heard_us.load(Ordering::Relaxed));
@@ -133,7 +133,7 @@ impl Executor {
 
     /// Hears what it says until it ends, or has to be ended; gives the reason.
     pub async fn listen(&self, mut process: Process) -> WorkerError {
-        let gone = ToldThatItIsGone(self);
+        let gone = GoneGuard(self);
         let violation = self.hear_until_it_ends().await;
         // Before its runs are told: whoever sees how one of them ended finds the death counted.
         counter!("heddle_executor_deaths_total").increment(1);
@@ -150,7 +150,7 @@ impl Executor {
     /// The reason to end it, if it has not ended by itself.
     async fn hear_until_it_ends(&self) -> Option<WorkerError> {
         loop {
-            if let Err(violation) = self.hear_all(&mut self.receiver()) {
+            if let Err(violation) = self.receive_all(&mut self.receiver()) {
                 return Some(violation);
             }
             let ready = tokio::select! {
@@ -177,29 +177,29 @@ impl Executor {
     }
 
     /// Hears what has come by now, unless somebody else does so. That it has ended is for its keeper to hear.
-    fn hear_now(&self) {
+    fn receive_now(&self) {
         let Ok(mut receiver) = self.receiver.try_lock() else {
             return;
         };
         if !matches!(receiver.fill_now(), Ok(Some(true))) {
             return;
         }
-        if let Err(violation) = self.hear_all(&mut receiver) {
+        if let Err(violation) = self.receive_all(&mut receiver) {
             *self.violation.lock().unwrap_or_else(PoisonError::into_inner) = Some(violation);
             self.give_up();
         }
     }
 
-    fn hear_all(&self, receiver: &mut LinkReceiver) -> Result<(), WorkerError> {
+    fn receive_all(&self, receiver: &mut LinkReceiver) -> Result<(), WorkerError> {
         while let Some(frame) = receiver.take_frame().map_err(|error| malformed(&error))? {
-            self.hear(frame)?;
+            self.handle(frame)?;
         }
         let heard = u64::try_from(since(self.started).as_micros()).unwrap_or(u64::MAX);
         self.heard_us.store(heard, Ordering::Relaxed);
         Ok(())
     }
 
-    fn hear(&self, frame: &[u8]) -> Result<(), WorkerError> {
+    fn handle(&self, frame: &[u8]) -> Result<(), WorkerError> {
         let addressee = FromExecutor::addressee(frame).map_err(|error| malformed(&error))?;
         let mut given = self.given();
         let Addressee::Run { run, is_last } = addressee else {
@@ -350,7 +350,7 @@ impl Executor {
     }
 
     /// Says something to it.
-    pub fn say(&self, word: &ToExecutor<'_>) {
+    pub fn send(&self, word: &ToExecutor<'_>) {
         if self.link.send(word.frame()).is_err() {
             self.kill();
         }
@@ -375,9 +375,9 @@ impl Executor {
 }
 
 /// Whoever has a run of an executor hears when it is gone, also when nobody listens any more.
-struct ToldThatItIsGone<'a>(&'a Executor);
+struct GoneGuard<'a>(&'a Executor);
 
-impl Drop for ToldThatItIsGone<'_> {
+impl Drop for GoneGuard<'_> {
     fn drop(&mut self) {
         let mut given = self.0.given();
         // Within the lock: who gives it a run sees this, or is told.
@@ -390,12 +390,12 @@ impl Drop for ToldThatItIsGone<'_> {
 impl RemoteRun {
     /// Whether a frame of it is there, as far as that can be known without waiting.
     pub fn has_answer(&self) -> bool {
-        self.executor.hear_now();
+        self.executor.receive_now();
         !self.inbox.is_empty()
     }
 
     /// The next frame of it. `None`: the executor is gone.
-    pub async fn hear(&mut self) -> Option<Vec<u8>> {
+    pub async fn receive(&mut self) -> Option<Vec<u8>> {
         if let Some(frame) = self.put_back.take() {
             return Some(frame);
         }
@@ -426,7 +426,7 @@ impl Drop for RemoteRun {
         if let Some(to) = given.runs.get_mut(&self.run) {
             to.cancel(monotonic());
             drop(given);
-            self.executor.say(&ToExecutor::Cancel { run: self.run });
+            self.executor.send(&ToExecutor::Cancel { run: self.run });
         }
     }
 }

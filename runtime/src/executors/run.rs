@@ -53,6 +53,7 @@ pub async fn execute(remote: RemoteRun, begun: Begun, io: &Handle) -> Result<Out
                 tracing::error!(%what, "An executor process broke the protocol");
                 conversation.remote.executor.give_up();
             }
+            conversation.host.interrupted();
             // It was JSON before.
             let event = RawValue::from_string(input.event.into()).unwrap_or_default();
             Err(Interrupted { event })
@@ -144,7 +145,7 @@ impl Calls {
         Box::pin(async move {
             let (sender, called) = oneshot::channel();
             this.waiting().insert(effect, sender);
-            this.executor.say(&ToExecutor::Call {
+            this.executor.send(&ToExecutor::Call {
                 run: this.run,
                 effect,
             });
@@ -175,7 +176,7 @@ impl<'a> Conversation<'a> {
     /// Answers what the run asks, up to its report.
     async fn listen(&mut self) -> Result<Report, Fault> {
         loop {
-            let frame = self.remote.hear().await.ok_or(Fault::Gone)?;
+            let frame = self.remote.receive().await.ok_or(Fault::Gone)?;
             match FromExecutor::read(&frame)? {
                 FromExecutor::Ended { report, .. } => return Ok(Report::read(report, self.limits)?),
                 FromExecutor::Effect { asked, .. } if !self.is_over => {
@@ -200,7 +201,7 @@ impl<'a> Conversation<'a> {
                         self.stop = stop;
                     }
                 }
-                FromExecutor::WatchEvent { told, .. } if !self.is_over => self.hear_told(told)?,
+                FromExecutor::WatchEvent { told, .. } if !self.is_over => self.receive_event(told)?,
                 FromExecutor::Waits { taken, .. } if !self.is_over => {
                     self.room = self.room.map(|_| WatchRoom::default());
                     taken.into_iter().for_each(|id| self.host.taken(id));
@@ -218,17 +219,17 @@ impl<'a> Conversation<'a> {
     fn end(&mut self, stop: Stop) {
         self.is_over = true;
         let run = self.remote.run;
-        self.remote.executor.say(&ToExecutor::Stopped { run, stop });
+        self.remote.executor.send(&ToExecutor::Stopped { run, stop });
     }
 
-    fn hear_told(&mut self, told: &[u8]) -> Result<(), Fault> {
+    fn receive_event(&mut self, told: &[u8]) -> Result<(), Fault> {
         let told = WatchEvent::read(told, self.limits)?;
         let room = self.room.as_mut();
         let room = room.ok_or(Malformed("a run reports events that nobody asked for"))?;
         if !room.take(&told) {
             return Err(Malformed("a run reports more events than it may").into());
         }
-        self.host.tell(told);
+        self.host.emit(told);
         Ok(())
     }
 
@@ -246,7 +247,7 @@ impl<'a> Conversation<'a> {
             tokio::select! {
                 biased;
                 waited = &mut waiting => break waited,
-                frame = remote.hear() => {
+                frame = remote.receive() => {
                     let frame = frame.ok_or(Fault::Gone)?;
                     match FromExecutor::read(&frame)? {
                         // It has come to its deadline.
@@ -264,13 +265,13 @@ impl<'a> Conversation<'a> {
         let executor = remote.executor.clone();
         self.is_over = !matches!(waited, Ok(Waited::Ended(..)));
         match waited {
-            Ok(Waited::Ended(effect, json)) => executor.say(&ToExecutor::Ended {
+            Ok(Waited::Ended(effect, json)) => executor.send(&ToExecutor::Ended {
                 run,
                 effect,
                 json: &json,
             }),
-            Ok(Waited::Parked) => executor.say(&ToExecutor::Parked { run }),
-            Err(stop) => executor.say(&ToExecutor::Stopped { run, stop }),
+            Ok(Waited::Parked) => executor.send(&ToExecutor::Parked { run }),
+            Err(stop) => executor.send(&ToExecutor::Stopped { run, stop }),
         }
         Ok(())
     }
@@ -313,7 +314,7 @@ impl Requests {
         let (executor, run) = (self.executor.clone(), self.run);
         let send = async move {
             let result = sending.await;
-            executor.say(&ToExecutor::Sent { run, number, result });
+            executor.send(&ToExecutor::Sent { run, number, result });
         };
         self.sending.spawn_on(send, &self.io);
         Ok(())

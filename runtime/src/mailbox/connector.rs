@@ -3,9 +3,10 @@
 //!
 //! Answers of such a process are not trusted: they are what a server that means harm could have had understood.
 
-use super::serve::{Entry, Few, KIND, MESSAGE, Reply};
+use super::serve::{Entry, KIND, MESSAGE, Reply};
 use super::server::Server;
 use super::session::{Answer, Numbering, Question, Selection};
+use crate::bounded_list::BoundedList;
 use crate::effects::connectors::{Connectors, Failure, LIMITS, pair};
 use crate::egress::{Meter, Metered, relay};
 use crate::secrets::CUT;
@@ -161,7 +162,7 @@ impl Connector {
         self.questions < QUESTIONS_MAX
     }
 
-    /// Asks. If this is dropped before it is done, the session is no good any more.
+    /// Asks. If this is dropped before it is done, the session can't be used any more.
     pub async fn answer(&mut self, question: &Question) -> Result<Answer, EffectError> {
         if self.is_broken {
             return Err(ended(&self.name, &WorkerError::GivenUp));
@@ -227,9 +228,9 @@ fn read(mut frame: Vec<u8>) -> serde_json::Result<Said> {
     }
     Ok(match serde_json::from_slice(&frame)? {
         Reply::Entered { numbering, can_wait } => Said::Entered { numbering, can_wait },
-        Reply::Found(Few(found)) => Said::Answer(Answer::Found(found)),
-        Reply::Listed(Few(listed)) => Said::Answer(Answer::Listed(listed)),
-        Reply::Told(Few(told)) => Said::Answer(Answer::Told(told)),
+        Reply::Found(BoundedList(found)) => Said::Answer(Answer::Found(found)),
+        Reply::Listed(BoundedList(listed)) => Said::Answer(Answer::Listed(listed)),
+        Reply::About(BoundedList(told)) => Said::Answer(Answer::About(told)),
         Reply::Gone => Said::Answer(Answer::Message(None)),
         Reply::Waited(has_news) => Said::Answer(Answer::Waited(has_news)),
         Reply::Done => Said::Answer(Answer::Done),
@@ -270,7 +271,7 @@ pub fn answered(frame: &[u8], bytes_max: usize) -> serde_json::Result<Option<Res
     let extent = match answer {
         Answer::Found(found) => found.len(),
         Answer::Listed(listed) => listed.len(),
-        Answer::Told(told) => told.len(),
+        Answer::About(told) => told.len(),
         Answer::Message(message) => message.map_or(0, |message| message.len()),
         Answer::Waited(_) | Answer::Done => 0,
     };

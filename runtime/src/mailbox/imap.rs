@@ -4,7 +4,7 @@
 use super::login::{Login, Proof, xoauth2};
 use super::names::{mailbox, quoted};
 use super::response::{self, Fetched, Reply, Said, State, capabilities};
-use super::wire::{Trouble, Wire, timed};
+use super::wire::{MailboxError, Wire, timed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_sandbox::clock::monotonic;
@@ -75,7 +75,7 @@ pub(super) struct Imap {
 
 impl Imap {
     /// Reads the greeting. `true`: the server takes us as logged in.
-    pub async fn greeted(wire: Wire) -> Result<(Self, bool), Trouble> {
+    pub async fn greeted(wire: Wire) -> Result<(Self, bool), MailboxError> {
         let mut imap = Imap::secured(wire);
         imap.wire.grant(ASIDE_BYTES);
         let greeting = timed(ANSWER_TIME, response::read(&mut imap.wire, 0)).await?;
@@ -83,12 +83,12 @@ impl Imap {
             Reply::Said(said) if said.state == State::Ok => Ok((imap, false)),
             Reply::Said(said) if said.state == State::PreAuth => Ok((imap, true)),
             Reply::Said(said) => Err(refused("the connection", said)),
-            _ => Err(Trouble::Garbled("IMAP")),
+            _ => Err(MailboxError::Garbled("IMAP")),
         }
     }
 
     /// Asks for TLS; the stream is then ready for it.
-    pub async fn start_tls(mut self) -> Result<Wire, Trouble> {
+    pub async fn start_tls(mut self) -> Result<Wire, MailboxError> {
         let said = self.ask("STARTTLS", SHORT, &mut |_| {}).await?;
         accepted("TLS", said)?;
         Ok(self.wire)
@@ -106,7 +106,7 @@ impl Imap {
         }
     }
 
-    pub async fn log_in(&mut self, login: &Login) -> Result<(), Trouble> {
+    pub async fn log_in(&mut self, login: &Login) -> Result<(), MailboxError> {
         self.learn().await?;
         let user = &login.user;
         let said = match &login.proof {
@@ -117,7 +117,7 @@ impl Imap {
             }
             Proof::Password(_) if self.can("LOGINDISABLED") => {
                 let problem = "takes no password without TLS: set the connection's `tls`";
-                return Err(Trouble::Unfit(problem.to_owned()));
+                return Err(MailboxError::Unfit(problem.to_owned()));
             }
             Proof::Password(password) => {
                 let command = format!("LOGIN {} {}", quoted(user), quoted(password));
@@ -130,7 +130,7 @@ impl Imap {
     }
 
     /// What comes after a `+` is what the mechanism begins with; whoever is asked for more has failed.
-    async fn authenticate(&mut self, mechanism: &str, initial: &str) -> Result<Said, Trouble> {
+    async fn authenticate(&mut self, mechanism: &str, initial: &str) -> Result<Said, MailboxError> {
         self.wire.grant(ASIDE_BYTES);
         let tag = self.tag();
         timed(ANSWER_TIME, async {
@@ -151,7 +151,7 @@ impl Imap {
         .await
     }
 
-    async fn learn(&mut self) -> Result<(), Trouble> {
+    async fn learn(&mut self) -> Result<(), MailboxError> {
         let said = self.ask("CAPABILITY", SHORT, &mut |_| {}).await?;
         accepted("CAPABILITY", said)
     }
@@ -166,14 +166,14 @@ impl Imap {
     }
 
     /// Opens a mailbox, in which nothing can be changed unless that is said.
-    pub async fn select(&mut self, name: &str, is_changed: bool) -> Result<(), Trouble> {
+    pub async fn select(&mut self, name: &str, is_changed: bool) -> Result<(), MailboxError> {
         let verb = if is_changed { "SELECT" } else { "EXAMINE" };
         let command = format!("{verb} {}", mailbox(name));
         let said = self.ask(&command, SHORT, &mut |_| {}).await?;
         accepted(&format!("the mailbox `{name}`"), said)?;
         self.has_news = false;
         match self.validity {
-            0 => Err(Trouble::Unfit(
+            0 => Err(MailboxError::Unfit(
                 "does not number its messages for good, so that new ones can't be told from others"
                     .to_owned(),
             )),
@@ -182,7 +182,7 @@ impl Imap {
     }
 
     /// The numbers of messages from this one on that the criteria find, in order.
-    pub async fn search(&mut self, from: u32, criteria: Option<&str>) -> Result<Vec<u32>, Trouble> {
+    pub async fn search(&mut self, from: u32, criteria: Option<&str>) -> Result<Vec<u32>, MailboxError> {
         self.has_news = false;
         let criteria = criteria
             .map(|criteria| format!(" {criteria}"))
@@ -210,7 +210,7 @@ impl Imap {
     }
 
     /// What is told of these messages; of those that are gone, nothing.
-    pub async fn about(&mut self, uids: &[u32]) -> Result<Vec<AboutMessage>, Trouble> {
+    pub async fn about(&mut self, uids: &[u32]) -> Result<Vec<AboutMessage>, MailboxError> {
         let list: Vec<String> = uids.iter().map(u32::to_string).collect();
         let command = format!("UID FETCH {} (UID RFC822.SIZE INTERNALDATE)", list.join(","));
         let mut told = Vec::new();
@@ -239,7 +239,7 @@ impl Imap {
     }
 
     /// A message, which has at most so many bytes; `None`: it is gone.
-    pub async fn fetch(&mut self, uid: u32, bytes_max: usize) -> Result<Option<Vec<u8>>, Trouble> {
+    pub async fn fetch(&mut self, uid: u32, bytes_max: usize) -> Result<Option<Vec<u8>>, MailboxError> {
         let command = format!("UID FETCH {uid} (UID BODY.PEEK[])");
         let mut body = None;
         let bounds = Bounds {
@@ -262,7 +262,7 @@ impl Imap {
     }
 
     /// Says what becomes of a message.
-    pub async fn settle(&mut self, uid: u32, afterwards: &Afterwards) -> Result<(), Trouble> {
+    pub async fn settle(&mut self, uid: u32, afterwards: &Afterwards) -> Result<(), MailboxError> {
         let done = match afterwards {
             Afterwards::Leave => return Ok(()),
             Afterwards::Seen => self.flag(uid, "\\Seen").await?,
@@ -282,7 +282,7 @@ impl Imap {
     }
 
     /// Where a server can't remove single messages, this one keeps the mark: with it, others would go that nobody spoke of.
-    async fn delete(&mut self, uid: u32) -> Result<(), Trouble> {
+    async fn delete(&mut self, uid: u32) -> Result<(), MailboxError> {
         let said = self.flag(uid, "\\Deleted").await?;
         accepted("to delete a message", said)?;
         if !self.can("UIDPLUS") {
@@ -293,13 +293,13 @@ impl Imap {
         accepted("to delete a message", said)
     }
 
-    async fn flag(&mut self, uid: u32, flag: &str) -> Result<Said, Trouble> {
+    async fn flag(&mut self, uid: u32, flag: &str) -> Result<Said, MailboxError> {
         let command = format!("UID STORE {uid} +FLAGS.SILENT ({flag})");
         self.ask(&command, SHORT, &mut |_| {}).await
     }
 
     /// Waits until messages come, for so long at most: whether some have. It must be dropped only together with the session.
-    pub async fn wait(&mut self, time_max: Duration) -> Result<bool, Trouble> {
+    pub async fn wait(&mut self, time_max: Duration) -> Result<bool, MailboxError> {
         let until = monotonic().checked_add(time_max).unwrap_or_else(monotonic);
         self.wire.grant(ASIDE_BYTES);
         let tag = self.tag();
@@ -326,7 +326,7 @@ impl Imap {
     }
 
     /// `None`: it waits for more; or how the command has ended.
-    async fn until_more(&mut self, tag: &str) -> Result<Option<Said>, Trouble> {
+    async fn until_more(&mut self, tag: &str) -> Result<Option<Said>, MailboxError> {
         loop {
             match self.reply(tag, ASIDE_LITERAL_BYTES).await? {
                 Reply::More => return Ok(None),
@@ -336,7 +336,7 @@ impl Imap {
         }
     }
 
-    pub async fn log_out(&mut self) -> Result<(), Trouble> {
+    pub async fn log_out(&mut self) -> Result<(), MailboxError> {
         self.wire.grant(ASIDE_BYTES);
         let tag = self.tag();
         self.wire.send(format!("{tag} LOGOUT\r\n").as_bytes()).await
@@ -352,7 +352,7 @@ impl Imap {
         command: &str,
         bounds: Bounds,
         seen: &mut (dyn FnMut(Reply) + Send),
-    ) -> Result<Said, Trouble> {
+    ) -> Result<Said, MailboxError> {
         self.wire.grant(bounds.bytes.saturating_add(ASIDE_BYTES));
         let tag = self.tag();
         timed(bounds.time, async {
@@ -367,7 +367,7 @@ impl Imap {
         tag: &str,
         literal_bytes: usize,
         seen: &mut (dyn FnMut(Reply) + Send),
-    ) -> Result<Said, Trouble> {
+    ) -> Result<Said, MailboxError> {
         loop {
             match self.reply(tag, literal_bytes).await? {
                 Reply::Done(said) => return Ok(said),
@@ -377,7 +377,7 @@ impl Imap {
     }
 
     /// The next response; what it says of the session is noted.
-    async fn reply(&mut self, tag: &str, literal_bytes: usize) -> Result<Reply, Trouble> {
+    async fn reply(&mut self, tag: &str, literal_bytes: usize) -> Result<Reply, MailboxError> {
         let raw = response::read(&mut self.wire, literal_bytes).await?;
         let reply = response::parse(raw, tag)?;
         match &reply {
@@ -386,7 +386,7 @@ impl Imap {
             Reply::Said(said) if said.state == State::Bye => {
                 let asked = "to go on".to_owned();
                 let said = said.text.clone();
-                return Err(Trouble::Refused { asked, said });
+                return Err(MailboxError::Refused { asked, said });
             }
             Reply::Said(said) | Reply::Done(said) => self.note(said),
             Reply::More | Reply::Found(_) | Reply::Message(_) | Reply::Other => {}
@@ -408,14 +408,14 @@ impl Imap {
     }
 }
 
-fn refused(asked: &str, said: Said) -> Trouble {
-    Trouble::Refused {
+fn refused(asked: &str, said: Said) -> MailboxError {
+    MailboxError::Refused {
         asked: asked.to_owned(),
         said: said.text,
     }
 }
 
-fn accepted(asked: &str, said: Said) -> Result<(), Trouble> {
+fn accepted(asked: &str, said: Said) -> Result<(), MailboxError> {
     match said.state {
         State::Ok => Ok(()),
         State::No | State::Bad | State::Bye | State::PreAuth => Err(refused(asked, said)),

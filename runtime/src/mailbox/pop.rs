@@ -3,13 +3,13 @@
 
 use super::login::{Login, Proof, xoauth2};
 use super::response::words;
-use super::wire::{Trouble, Wire, timed};
+use super::wire::{MailboxError, Wire, timed};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Bytes beside what is asked for, TLS among them.
 const ASIDE_BYTES: u64 = 64 << 10;
-/// Bytes of a line that is no part of a message.
+/// Bytes of a line that is not part of a message.
 const LINE_BYTES_MAX: usize = 2 << 10;
 /// Messages that a mailbox may have.
 pub(super) const MESSAGES_MAX: usize = 50_000;
@@ -39,7 +39,7 @@ pub(super) struct Pop {
 }
 
 impl Pop {
-    pub async fn greeted(wire: Wire) -> Result<Self, Trouble> {
+    pub async fn greeted(wire: Wire) -> Result<Self, MailboxError> {
         let mut pop = Pop { wire };
         pop.wire.grant(ASIDE_BYTES);
         timed(ANSWER_TIME, pop.answer("the connection")).await?;
@@ -47,7 +47,7 @@ impl Pop {
     }
 
     /// Asks for TLS; the stream is then ready for it.
-    pub async fn start_tls(mut self) -> Result<Wire, Trouble> {
+    pub async fn start_tls(mut self) -> Result<Wire, MailboxError> {
         self.ask("STLS", "TLS").await?;
         Ok(self.wire)
     }
@@ -56,7 +56,7 @@ impl Pop {
         Pop { wire }
     }
 
-    pub async fn log_in(&mut self, login: &Login) -> Result<(), Trouble> {
+    pub async fn log_in(&mut self, login: &Login) -> Result<(), MailboxError> {
         match &login.proof {
             Proof::Password(password) => {
                 self.ask(&format!("USER {}", login.user), "the user").await?;
@@ -74,13 +74,13 @@ impl Pop {
 
     /// The token comes after its command (RFC 5034, section 4): few fit into the 255 bytes of a command, and not every server takes one
     /// there.
-    async fn authenticate(&mut self, initial: &str) -> Result<(), Trouble> {
+    async fn authenticate(&mut self, initial: &str) -> Result<(), MailboxError> {
         self.wire.send(b"AUTH XOAUTH2\r\n").await?;
         let line = self.wire.line(LINE_BYTES_MAX).await?;
         if !is_more(&line) {
             // Nobody is logged in without the token.
             let told = said(&line, "the login");
-            return told.and(Err(Trouble::Garbled(POP)));
+            return told.and(Err(MailboxError::Garbled(POP)));
         }
         self.wire.send(format!("{initial}\r\n").as_bytes()).await?;
         let line = self.wire.line(LINE_BYTES_MAX).await?;
@@ -93,7 +93,7 @@ impl Pop {
     }
 
     /// A server that says what it can do must be able to tell messages from each other.
-    async fn check_listing(&mut self) -> Result<(), Trouble> {
+    async fn check_listing(&mut self) -> Result<(), MailboxError> {
         self.wire.grant(ASIDE_BYTES);
         timed(ANSWER_TIME, async {
             self.wire.send(b"CAPA\r\n").await?;
@@ -105,13 +105,13 @@ impl Pop {
             while let Some(line) = self.line_of_several(LINE_BYTES_MAX).await? {
                 count += 1;
                 if count > CAPABILITIES_MAX {
-                    return Err(Trouble::Garbled(POP));
+                    return Err(MailboxError::Garbled(POP));
                 }
                 has_ids |= line.eq_ignore_ascii_case(b"UIDL");
             }
             match has_ids {
                 true => Ok(()),
-                false => Err(Trouble::Unfit(
+                false => Err(MailboxError::Unfit(
                     "gives its messages no lasting ids (UIDL), so that new ones can't be told from others"
                         .to_owned(),
                 )),
@@ -121,7 +121,7 @@ impl Pop {
     }
 
     /// The messages in the mailbox, in its order.
-    pub async fn list(&mut self) -> Result<Vec<ListedMessage>, Trouble> {
+    pub async fn list(&mut self) -> Result<Vec<ListedMessage>, MailboxError> {
         self.wire.grant(LIST_BYTES + ASIDE_BYTES);
         timed(LONG_TIME, async {
             self.wire.send(b"UIDL\r\n").await?;
@@ -129,11 +129,11 @@ impl Pop {
             let mut listed = Vec::new();
             while let Some(line) = self.line_of_several(LINE_BYTES_MAX).await? {
                 if listed.len() >= MESSAGES_MAX {
-                    return Err(Trouble::Unfit(format!(
+                    return Err(MailboxError::Unfit(format!(
                         "has more than {MESSAGES_MAX} messages in the mailbox: delete some, or use IMAP"
                     )));
                 }
-                listed.push(of_line(&line).ok_or(Trouble::Garbled(POP))?);
+                listed.push(of_line(&line).ok_or(MailboxError::Garbled(POP))?);
             }
             Ok(listed)
         })
@@ -141,18 +141,18 @@ impl Pop {
     }
 
     /// Bytes that a message has by the server's word.
-    pub async fn bytes_of(&mut self, number: u32) -> Result<u64, Trouble> {
+    pub async fn bytes_of(&mut self, number: u32) -> Result<u64, MailboxError> {
         let told = self
             .ask(&format!("LIST {number}"), "the size of a message")
             .await?;
         let bytes = told.split_ascii_whitespace().nth(1);
         bytes
             .and_then(|bytes| bytes.parse().ok())
-            .ok_or(Trouble::Garbled(POP))
+            .ok_or(MailboxError::Garbled(POP))
     }
 
     /// A message, which has at most so many bytes.
-    pub async fn fetch(&mut self, number: u32, bytes_max: usize) -> Result<Vec<u8>, Trouble> {
+    pub async fn fetch(&mut self, number: u32, bytes_max: usize) -> Result<Vec<u8>, MailboxError> {
         // Dots are doubled, and lines end anew.
         self.wire
             .grant((bytes_max as u64).saturating_mul(2) + ASIDE_BYTES);
@@ -163,7 +163,7 @@ impl Pop {
             // Longer lines than the standard allows are not rare.
             while let Some(line) = self.line_of_several(bytes_max).await.map_err(whole(bytes_max))? {
                 if message.len() + line.len() > bytes_max {
-                    return Err(Trouble::Large(bytes_max));
+                    return Err(MailboxError::Large(bytes_max));
                 }
                 message.extend_from_slice(&line);
                 message.extend_from_slice(b"\r\n");
@@ -174,18 +174,18 @@ impl Pop {
     }
 
     /// Deletes a message once the session ends well.
-    pub async fn delete(&mut self, number: u32) -> Result<(), Trouble> {
+    pub async fn delete(&mut self, number: u32) -> Result<(), MailboxError> {
         self.ask(&format!("DELE {number}"), "to delete a message")
             .await
             .map(drop)
     }
 
     /// Ends the session; what was deleted is gone then.
-    pub async fn quit(&mut self) -> Result<(), Trouble> {
+    pub async fn quit(&mut self) -> Result<(), MailboxError> {
         self.ask("QUIT", "to end the session").await.map(drop)
     }
 
-    async fn ask(&mut self, command: &str, asked: &str) -> Result<String, Trouble> {
+    async fn ask(&mut self, command: &str, asked: &str) -> Result<String, MailboxError> {
         self.wire.grant(ASIDE_BYTES);
         timed(ANSWER_TIME, async {
             self.wire.send(format!("{command}\r\n").as_bytes()).await?;
@@ -194,12 +194,12 @@ impl Pop {
         .await
     }
 
-    async fn answer(&mut self, asked: &str) -> Result<String, Trouble> {
+    async fn answer(&mut self, asked: &str) -> Result<String, MailboxError> {
         said(&self.wire.line(LINE_BYTES_MAX).await?, asked)
     }
 
     /// A line of an answer of several, without the dot that is doubled; `None`: it has ended.
-    async fn line_of_several(&mut self, bytes_max: usize) -> Result<Option<Vec<u8>>, Trouble> {
+    async fn line_of_several(&mut self, bytes_max: usize) -> Result<Option<Vec<u8>>, MailboxError> {
         let mut line = self.wire.line(bytes_max).await?;
         if line == b"." {
             return Ok(None);
@@ -212,9 +212,9 @@ impl Pop {
 }
 
 /// A line that is too long is a message that is too large.
-fn whole(bytes_max: usize) -> impl Fn(Trouble) -> Trouble {
+fn whole(bytes_max: usize) -> impl Fn(MailboxError) -> MailboxError {
     move |trouble| match trouble {
-        Trouble::Long(_) => Trouble::Large(bytes_max),
+        MailboxError::Long(_) => MailboxError::Large(bytes_max),
         other => other,
     }
 }
@@ -225,16 +225,16 @@ fn is_more(line: &[u8]) -> bool {
 }
 
 /// What stands behind `+OK`.
-fn said(line: &[u8], asked: &str) -> Result<String, Trouble> {
+fn said(line: &[u8], asked: &str) -> Result<String, MailboxError> {
     let text = String::from_utf8_lossy(line);
     let (state, rest) = text.split_once(' ').unwrap_or((&*text, ""));
     match state {
         "+OK" => Ok(rest.to_owned()),
-        "-ERR" => Err(Trouble::Refused {
+        "-ERR" => Err(MailboxError::Refused {
             asked: asked.to_owned(),
             said: words(rest),
         }),
-        _ => Err(Trouble::Garbled(POP)),
+        _ => Err(MailboxError::Garbled(POP)),
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
     /// Logs in with a token at a server that answers each line with the next of these; how that went, and the lines.
-    async fn log_in_with(token: &str, answers: &[&str]) -> (Result<(), Trouble>, Vec<String>) {
+    async fn log_in_with(token: &str, answers: &[&str]) -> (Result<(), MailboxError>, Vec<String>) {
         let (ours, theirs) = tokio::io::duplex(16 << 10);
         let mut pop = Pop::secured(Wire::new(Box::new(ours), Meter::new(u64::MAX)));
         let login = Login {

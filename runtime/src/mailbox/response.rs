@@ -1,7 +1,7 @@
 //! What an IMAP server says (RFC 3501 and 9051), as far as anybody here needs it; all else is passed over. A response is read within
 //! limits on its text, its literals and their number, and nothing here recurses.
 
-use super::wire::{Trouble, Wire};
+use super::wire::{MailboxError, Wire};
 use crate::secrets::CUT;
 
 /// Bytes of a response's text, literals left aside: a search may find some hundred thousand messages.
@@ -71,7 +71,7 @@ pub(super) enum Reply {
 }
 
 /// The next response; its literals have at most so many bytes together.
-pub(super) async fn read(wire: &mut Wire, literal_bytes_max: usize) -> Result<Raw, Trouble> {
+pub(super) async fn read(wire: &mut Wire, literal_bytes_max: usize) -> Result<Raw, MailboxError> {
     let (mut text_left, mut literal_left) = (TEXT_BYTES_MAX, literal_bytes_max);
     let mut pieces = Vec::new();
     loop {
@@ -82,11 +82,11 @@ pub(super) async fn read(wire: &mut Wire, literal_bytes_max: usize) -> Result<Ra
             return Ok(Raw(pieces));
         };
         if pieces.len() >= 2 * LITERALS_MAX {
-            return Err(Trouble::Garbled(PROTOCOL));
+            return Err(MailboxError::Garbled(PROTOCOL));
         }
         literal_left = literal_left
             .checked_sub(bytes)
-            .ok_or(Trouble::Large(literal_bytes_max))?;
+            .ok_or(MailboxError::Large(literal_bytes_max))?;
         line.truncate(start);
         pieces.push(Piece::Text(line));
         pieces.push(Piece::Literal(wire.block(bytes).await?));
@@ -106,8 +106,8 @@ fn announced(line: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// What a response says. `tag` is that of the command under way.
-pub(super) fn parse(raw: Raw, tag: &str) -> Result<Reply, Trouble> {
-    let garbled = || Trouble::Garbled(PROTOCOL);
+pub(super) fn parse(raw: Raw, tag: &str) -> Result<Reply, MailboxError> {
+    let garbled = || MailboxError::Garbled(PROTOCOL);
     let first = match raw.0.first() {
         Some(Piece::Text(text)) => text.as_slice(),
         _ => return Err(garbled()),
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
     use crate::egress::Meter;
 
-    async fn understood(said: &[u8]) -> Result<Reply, Trouble> {
+    async fn understood(said: &[u8]) -> Result<Reply, MailboxError> {
         let stream = tokio::io::join(std::io::Cursor::new(said.to_vec()), tokio::io::sink());
         let mut wire = Wire::new(Box::new(stream), Meter::new(u64::MAX));
         parse(read(&mut wire, 10).await?, "h1")
@@ -387,12 +387,12 @@ mod tests {
         ];
         for said in garbled {
             let told = understood(said.as_bytes()).await;
-            assert!(matches!(told, Err(Trouble::Garbled(_))), "{told:?}: {said}");
+            assert!(matches!(told, Err(MailboxError::Garbled(_))), "{told:?}: {said}");
         }
         for announced in ["11", "99999999999999999999999"] {
             let said = format!("* 1 FETCH (BODY[] {{{announced}}}\r\n");
             let told = understood(said.as_bytes()).await;
-            assert!(matches!(told, Err(Trouble::Large(10))), "{told:?}");
+            assert!(matches!(told, Err(MailboxError::Large(10))), "{told:?}");
         }
     }
 }

@@ -7,15 +7,13 @@ use super::imap::AboutMessage;
 use super::pop::{self, ListedMessage};
 use super::server::{Server, failed};
 use super::session::{Answer, Numbering, Question, Selection};
-use super::wire::Trouble;
+use super::wire::MailboxError;
+use crate::bounded_list::BoundedList;
 use crate::effects::connectors::{self, Failure, receive, reply};
 use crate::egress::{Meter, Metered};
 use heddle_processes::{Channel, ChannelError, Rights, Sender};
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::io;
-use std::marker::PhantomData;
 use std::os::unix::net::UnixStream;
 
 /// Its name on the command line.
@@ -43,45 +41,14 @@ pub(super) enum Reply {
         numbering: Numbering,
         can_wait: bool,
     },
-    Found(Few<u32, FOUND_MAX>),
-    Listed(Few<ListedMessage, { pop::MESSAGES_MAX }>),
-    Told(Few<AboutMessage, TOLD_MAX>),
+    Found(BoundedList<u32, FOUND_MAX>),
+    Listed(BoundedList<ListedMessage, { pop::MESSAGES_MAX }>),
+    About(BoundedList<AboutMessage, TOLD_MAX>),
     /// A message is gone.
     Gone,
     Waited(bool),
     Done,
     Failed(Failure),
-}
-
-/// A list of so many at most; of a longer one no more is read.
-#[derive(Serialize)]
-pub(super) struct Few<T, const MAX: usize>(pub Vec<T>);
-
-impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Reader::<T, MAX>(PhantomData))
-    }
-}
-
-struct Reader<T, const MAX: usize>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Reader<T, MAX> {
-    type Value = Few<T, MAX>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a list of at most {MAX}")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut few = Vec::new();
-        while let Some(item) = items.next_element()? {
-            if few.len() >= MAX {
-                return Err(Error::invalid_length(few.len() + 1, &self));
-            }
-            few.push(item);
-        }
-        Ok(Few(few))
-    }
 }
 
 /// Talks by the connection that this process was given.
@@ -104,13 +71,13 @@ async fn talk(channel: Channel, peer: UnixStream) -> io::Result<()> {
     let entered = server.enter(Box::new(stream), selection.as_ref(), &meter).await;
     let mut session = match entered {
         Ok(session) => session,
-        Err(trouble) => return say(&mut sender, &told(&server, trouble)).await,
+        Err(trouble) => return send_reply(&mut sender, &failure(&server, trouble)).await,
     };
     let entered = Reply::Entered {
         numbering: session.numbering(),
         can_wait: session.can_wait(),
     };
-    say(&mut sender, &entered).await?;
+    send_reply(&mut sender, &entered).await?;
     while let Some(frame) = receive(&mut receiver).await? {
         let question: Question = serde_json::from_slice(&frame)?;
         let reply = match session.answer(&question).await {
@@ -119,23 +86,23 @@ async fn talk(channel: Channel, peer: UnixStream) -> io::Result<()> {
                 continue;
             }
             Ok(Answer::Message(None)) => Reply::Gone,
-            Ok(Answer::Found(found)) => Reply::Found(Few(found)),
-            Ok(Answer::Listed(listed)) => Reply::Listed(Few(listed)),
-            Ok(Answer::Told(about)) => Reply::Told(Few(about)),
+            Ok(Answer::Found(found)) => Reply::Found(BoundedList(found)),
+            Ok(Answer::Listed(listed)) => Reply::Listed(BoundedList(listed)),
+            Ok(Answer::About(about)) => Reply::About(BoundedList(about)),
             Ok(Answer::Waited(has_news)) => Reply::Waited(has_news),
             Ok(Answer::Done) => Reply::Done,
-            Err(trouble) => told(&server, trouble),
+            Err(trouble) => failure(&server, trouble),
         };
-        say(&mut sender, &reply).await?;
+        send_reply(&mut sender, &reply).await?;
     }
     Ok(())
 }
 
-fn told(server: &Server, trouble: Trouble) -> Reply {
+fn failure(server: &Server, trouble: MailboxError) -> Reply {
     Reply::Failed(failed(&server.name(), trouble).into())
 }
 
-async fn say(sender: &mut Sender, said: &Reply) -> io::Result<()> {
+async fn send_reply(sender: &mut Sender, said: &Reply) -> io::Result<()> {
     let sent = reply(sender, said).await?;
     sent.map_err(|bytes_max| io::Error::other(format!("an answer has more than {bytes_max} bytes")))
 }

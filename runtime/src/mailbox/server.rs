@@ -5,7 +5,7 @@ use super::imap::Imap;
 use super::login::{Login, Proof};
 use super::pop::Pop;
 use super::session::{Selection, Session};
-use super::wire::{Duplex, Trouble, Wire, timed};
+use super::wire::{Duplex, MailboxError, Wire, timed};
 use crate::connections::{Connection, TOKEN};
 use crate::effects::reach;
 use crate::egress::{EgressPolicy, Meter, Metered, TlsError, tls_connector};
@@ -121,7 +121,7 @@ impl Server {
         stream: Box<dyn Duplex>,
         selection: Option<&Selection>,
         meter: &Meter,
-    ) -> Result<Session, Trouble> {
+    ) -> Result<Session, MailboxError> {
         let mut session = self.session(stream, meter).await?;
         if let Some(selection) = selection {
             session.select(selection).await?;
@@ -133,7 +133,7 @@ impl Server {
         tls_connector(self.tls_ca.as_deref())
     }
 
-    async fn session(&self, stream: Box<dyn Duplex>, meter: &Meter) -> Result<Session, Trouble> {
+    async fn session(&self, stream: Box<dyn Duplex>, meter: &Meter) -> Result<Session, MailboxError> {
         meter.grant(HELLO_BYTES);
         let stream = match self.tls {
             Tls::FromTheBeginning => self.secured(stream).await?,
@@ -146,7 +146,7 @@ impl Server {
                 if self.tls == Tls::Start {
                     // Who is logged in before TLS may be anybody.
                     if is_in {
-                        return Err(Trouble::Garbled("STARTTLS"));
+                        return Err(MailboxError::Garbled("STARTTLS"));
                     }
                     imap = Imap::secured(self.upgraded(imap.start_tls().await?).await?);
                 }
@@ -166,13 +166,13 @@ impl Server {
         }
     }
 
-    async fn upgraded(&self, wire: Wire) -> Result<Wire, Trouble> {
+    async fn upgraded(&self, wire: Wire) -> Result<Wire, MailboxError> {
         let (stream, meter) = wire.into_stream()?;
         meter.grant(HELLO_BYTES);
         Ok(Wire::new(self.secured(stream).await?, meter))
     }
 
-    async fn secured(&self, stream: Box<dyn Duplex>) -> Result<Box<dyn Duplex>, Trouble> {
+    async fn secured(&self, stream: Box<dyn Duplex>) -> Result<Box<dyn Duplex>, MailboxError> {
         let host = self.host.trim_matches(['[', ']']).to_owned();
         let name = ServerName::try_from(host).map_err(io::Error::other)?;
         let connector = self.tls_connector().map_err(io::Error::other)?;
@@ -205,10 +205,10 @@ fn login(connection: &Connection) -> Result<Login, EffectError> {
 }
 
 /// The error of a server with this name.
-pub(super) fn failed(name: &str, trouble: Trouble) -> EffectError {
+pub(super) fn failed(name: &str, trouble: MailboxError) -> EffectError {
     let code = match trouble {
-        Trouble::Late(_) => EffectCode::Timeout,
-        Trouble::Large(_) => EffectCode::OutputLimit,
+        MailboxError::Late(_) => EffectCode::Timeout,
+        MailboxError::Large(_) => EffectCode::OutputLimit,
         _ => EffectCode::MailFailed,
     };
     let told = trouble.to_string();

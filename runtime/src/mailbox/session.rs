@@ -3,7 +3,7 @@
 
 use super::imap::{AboutMessage, Afterwards, Imap};
 use super::pop::{ListedMessage, Pop, is_id};
-use super::wire::Trouble;
+use super::wire::MailboxError;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(super) enum Question {
 pub(super) enum Answer {
     Found(Vec<u32>),
     Listed(Vec<ListedMessage>),
-    Told(Vec<AboutMessage>),
+    About(Vec<AboutMessage>),
     /// `None`: it is gone.
     Message(Option<Vec<u8>>),
     /// Whether messages have come.
@@ -65,7 +65,7 @@ impl Question {
                 found.is_sorted_by(|one, next| one < next) && found.first().is_none_or(|first| first >= from)
             }
             (Question::List, Answer::Listed(listed)) => listed.iter().all(|one| is_id(&one.id)),
-            (Question::About(numbers), Answer::Told(told)) => {
+            (Question::About(numbers), Answer::About(told)) => {
                 told.len() <= numbers.len() && told.iter().all(|about| numbers.contains(&about.number))
             }
             (Question::Fetch { bytes_max, .. }, Answer::Message(message)) => {
@@ -87,7 +87,7 @@ pub(super) enum Session {
 
 impl Session {
     /// Opens a mailbox. By POP3 there is one only, which is open.
-    pub async fn select(&mut self, selection: &Selection) -> Result<(), Trouble> {
+    pub async fn select(&mut self, selection: &Selection) -> Result<(), MailboxError> {
         match self {
             Session::Imap(imap) => imap.select(&selection.name, selection.is_changed).await,
             Session::Pop(_) => Ok(()),
@@ -113,8 +113,8 @@ impl Session {
         }
     }
 
-    /// Asks the server. If this is dropped before it is done, the session is no good any more.
-    pub async fn answer(&mut self, question: &Question) -> Result<Answer, Trouble> {
+    /// Asks the server. If this is dropped before it is done, the session can't be used any more.
+    pub async fn answer(&mut self, question: &Question) -> Result<Answer, MailboxError> {
         match self {
             Session::Imap(imap) => by_imap(imap, question).await,
             Session::Pop(pop) => by_pop(pop, question).await,
@@ -122,11 +122,11 @@ impl Session {
     }
 }
 
-async fn by_imap(imap: &mut Imap, question: &Question) -> Result<Answer, Trouble> {
+async fn by_imap(imap: &mut Imap, question: &Question) -> Result<Answer, MailboxError> {
     Ok(match question {
         Question::Search { from, criteria } => Answer::Found(imap.search(*from, criteria.as_deref()).await?),
         Question::List => Answer::Listed(Vec::new()),
-        Question::About(numbers) => Answer::Told(imap.about(numbers).await?),
+        Question::About(numbers) => Answer::About(imap.about(numbers).await?),
         Question::Fetch { number, bytes_max } => Answer::Message(imap.fetch(*number, *bytes_max).await?),
         Question::Settle { number, afterwards } => {
             imap.settle(*number, afterwards).await?;
@@ -141,18 +141,18 @@ async fn by_imap(imap: &mut Imap, question: &Question) -> Result<Answer, Trouble
     })
 }
 
-async fn by_pop(pop: &mut Pop, question: &Question) -> Result<Answer, Trouble> {
+async fn by_pop(pop: &mut Pop, question: &Question) -> Result<Answer, MailboxError> {
     Ok(match question {
         Question::Search { .. } => Answer::Found(Vec::new()),
         Question::List => Answer::Listed(pop.list().await?),
-        Question::About(numbers) => Answer::Told(about_each(pop, numbers).await?),
+        Question::About(numbers) => Answer::About(about_each(pop, numbers).await?),
         Question::Fetch { number, bytes_max } => Answer::Message(Some(pop.fetch(*number, *bytes_max).await?)),
         Question::Settle { number, afterwards } => {
             match afterwards {
                 Afterwards::Leave => {}
                 Afterwards::Delete => pop.delete(*number).await?,
                 Afterwards::Seen | Afterwards::Move(_) => {
-                    return Err(Trouble::Unfit(
+                    return Err(MailboxError::Unfit(
                         "speaks POP3, by which messages stay or are deleted: correct `afterwards`, or use IMAP"
                             .to_owned(),
                     ));
@@ -169,7 +169,7 @@ async fn by_pop(pop: &mut Pop, question: &Question) -> Result<Answer, Trouble> {
     })
 }
 
-async fn about_each(pop: &mut Pop, numbers: &[u32]) -> Result<Vec<AboutMessage>, Trouble> {
+async fn about_each(pop: &mut Pop, numbers: &[u32]) -> Result<Vec<AboutMessage>, MailboxError> {
     let mut told = Vec::new();
     for number in numbers {
         told.push(AboutMessage {
@@ -206,7 +206,7 @@ mod tests {
             !Question::List.takes(&listed("two words")) && !Question::List.takes(&listed(&"x".repeat(71)))
         );
         let told = |number| {
-            Answer::Told(vec![AboutMessage {
+            Answer::About(vec![AboutMessage {
                 number,
                 bytes: 1,
                 received_at: None,

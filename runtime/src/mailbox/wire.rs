@@ -12,7 +12,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// What is wrong with a server, to be read behind its name.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum MailboxError {
     #[error("closed the connection")]
     Closed,
     #[error("can't be talked to: {0}")]
@@ -36,10 +36,10 @@ pub enum Trouble {
 /// Does it within a time.
 pub(super) async fn timed<T>(
     time_max: Duration,
-    work: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
+    work: impl Future<Output = Result<T, MailboxError>>,
+) -> Result<T, MailboxError> {
     let done = tokio::time::timeout(time_max, work).await;
-    done.unwrap_or(Err(Trouble::Late(time_max)))
+    done.unwrap_or(Err(MailboxError::Late(time_max)))
 }
 
 /// A connection to a server.
@@ -63,14 +63,14 @@ impl Wire {
     }
 
     /// The stream, to speak TLS on it. What came before that can be anybody's, so there must be nothing.
-    pub fn into_stream(self) -> Result<(Box<dyn Duplex>, Meter), Trouble> {
+    pub fn into_stream(self) -> Result<(Box<dyn Duplex>, Meter), MailboxError> {
         match self.stream.buffer().is_empty() {
             true => Ok((self.stream.into_inner(), self.meter)),
-            false => Err(Trouble::Garbled("STARTTLS")),
+            false => Err(MailboxError::Garbled("STARTTLS")),
         }
     }
 
-    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), MailboxError> {
         let stream = self.stream.get_mut();
         stream.write_all(bytes).await?;
         stream.flush().await?;
@@ -78,27 +78,27 @@ impl Wire {
     }
 
     /// Waits until something is there to be read. Nothing is lost if that is dropped.
-    pub async fn ready(&mut self) -> Result<(), Trouble> {
+    pub async fn ready(&mut self) -> Result<(), MailboxError> {
         match self.stream.fill_buf().await?.is_empty() {
-            true => Err(Trouble::Closed),
+            true => Err(MailboxError::Closed),
             false => Ok(()),
         }
     }
 
     /// A line without its end.
-    pub async fn line(&mut self, bytes_max: usize) -> Result<Vec<u8>, Trouble> {
+    pub async fn line(&mut self, bytes_max: usize) -> Result<Vec<u8>, MailboxError> {
         let mut line = Vec::new();
         loop {
             let arrived = self.stream.fill_buf().await?;
             if arrived.is_empty() {
-                return Err(Trouble::Closed);
+                return Err(MailboxError::Closed);
             }
             let end = arrived.iter().position(|byte| *byte == b'\n');
             let used = end.map_or(arrived.len(), |end| end + 1);
             line.extend_from_slice(arrived.get(..used).unwrap_or_default());
             self.stream.consume(used);
             if line.len() > bytes_max.saturating_add(2) {
-                return Err(Trouble::Long(bytes_max));
+                return Err(MailboxError::Long(bytes_max));
             }
             if end.is_some() {
                 line.pop();
@@ -111,13 +111,13 @@ impl Wire {
     }
 
     /// So many bytes. Room is made as they arrive.
-    pub async fn block(&mut self, bytes: usize) -> Result<Vec<u8>, Trouble> {
+    pub async fn block(&mut self, bytes: usize) -> Result<Vec<u8>, MailboxError> {
         let mut block = Vec::new();
         let limited = &mut (&mut self.stream).take(bytes as u64);
         limited.read_to_end(&mut block).await?;
         match block.len() == bytes {
             true => Ok(block),
-            false => Err(Trouble::Closed),
+            false => Err(MailboxError::Closed),
         }
     }
 }

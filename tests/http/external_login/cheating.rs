@@ -29,7 +29,7 @@ pub(super) async fn start() -> (String, String, Next) {
     start_as(None).await
 }
 
-/// The same, saying that people log in at this path.
+/// The same, saying that people log in at this path of its own, or at another address.
 pub(super) async fn start_with(path: &str) -> (String, String, Next) {
     start_as(Some(path)).await
 }
@@ -42,7 +42,12 @@ async fn start_as(authorize: Option<&str>) -> (String, String, Next) {
         "issuer": issuer, "token_endpoint": format!("{issuer}/token"), "jwks_uri": format!("{issuer}/keys")
     });
     if let Some(path) = authorize {
-        configuration["authorization_endpoint"] = json!(format!("{issuer}{path}"));
+        let own = if path.starts_with('/') {
+            issuer.as_str()
+        } else {
+            ""
+        };
+        configuration["authorization_endpoint"] = json!(format!("{own}{path}"));
     }
     let (x, y) = GOOD_POINT;
     let keys = json!({"keys": [
@@ -168,4 +173,23 @@ async fn an_id_token_that_is_not_genuine_logs_nobody_in() {
     *next.lock().unwrap() = "x".repeat(2 << 20);
     let reply = ext(&service, json!({"code": "x"})).await;
     reply.assert_refused(503, "UNAVAILABLE");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_sent_to_an_address_that_is_none_of_the_web() {
+    for endpoint in [
+        "javascript:alert(document.domain)//",
+        // With a host that the operator lists.
+        "javascript://127.0.0.1/%0aalert(document.domain)",
+        "data:text/html,<script>alert(1)</script>",
+        "http://login.example.com/authorize",
+        "file:///etc/passwd",
+    ] {
+        let (issuer, _, _) = start_with(endpoint).await;
+        let returns = "http://localhost/sign-in/return";
+        let service = super::service_for(Database::Sqlite, &issuer, "127.0.0.0/8", returns).await;
+        let begun = service.post("/api/session/ext/begin").send().await;
+        begun.assert_refused(503, "UNAVAILABLE");
+        assert!(!begun.text.contains("authorizeUrl"), "{endpoint}: {begun}");
+    }
 }

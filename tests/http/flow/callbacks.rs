@@ -6,6 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use heddle_model::access::WorkspaceRole;
 use heddle_store::runs::journal::{self, Payload};
+use heddle_store::sql;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -86,6 +87,27 @@ each_database! {
         for run in [called, answered] {
             assert_eq!(service.ended(&ann, &id, &run).await["output"]["body"], body);
         }
+    }
+
+    async fn what_is_large_and_for_no_run_is_not_read(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &asking(json!({}))).await;
+        let run = service.started(&ann, &id, &json!({"n": 7})).await;
+        let path = logged(&parked(&service, &ann, &id, &run).await, 0);
+        let nonsense = "{".repeat(100_000);
+        let send = || {
+            let request = service.post(&path).header("content-type", "application/json");
+            request.body(nonsense.clone()).send()
+        };
+        let read = send().await;
+        assert_eq!((read.status, read.code()), (400, "VALIDATION"), "{read}");
+        let gone = service.app.store.write(move |db| {
+            Box::pin(async move { db.execute(sql("delete from runs where id = ?").bind(run)).await })
+        });
+        assert_eq!(gone.await.unwrap(), 1);
+        let refused = send().await;
+        assert_eq!((refused.status, refused.code()), (404, "NOT_FOUND"), "{refused}");
     }
 
     async fn a_run_holds_so_much_of_what_comes_for_it_and_no_more(service: Service) {

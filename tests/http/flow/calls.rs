@@ -2,7 +2,15 @@
 
 use super::waits::{HOUR, parked};
 use crate::harness::{Database, Service, User, chain, each_database};
+use axum::Router;
+use axum::routing::get;
+use heddle_model::ids::RunId;
+use heddle_runtime::EgressPolicy;
+use heddle_store::runs::journal::{self, Payload};
+use heddle_store::{StoreError, sql};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Adds one to `n`, or fails when it is negative.
 fn adding() -> Value {
@@ -253,6 +261,201 @@ each_database! {
         parked(&service, &ann, &id, &run).await;
         service.app.clock.advance(std::time::Duration::from_secs(200));
         assert_eq!(service.ended(&ann, &id, &run).await["output"], event);
+    }
+
+    async fn a_called_run_whose_module_is_gone_ends_and_its_caller_hears_of_it(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let waiting = |value: &str| chain(&[
+            ("on", "OnCall", json!({})), ("wait", "Wait", json!({"durationMs": 100_000})), ("end", "Return", json!({"value": value})),
+        ]);
+        let callee = service.drawn(&ann, &waiting("first")).await;
+        let called = service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        parked(&service, &ann, &id, &run).await;
+        let listed = service.get(&format!("/api/deployments/{called}/runs")).bearer(&ann.token).send().await;
+        let child = listed.body["data"][0]["id"].as_str().unwrap().to_owned();
+        parked(&service, &ann, &called, &child).await;
+        // As what an older heddle has made, which this one can't run.
+        service.redrawn(&ann, &callee, &waiting("second")).await;
+        service.deploy(&ann, &callee).await;
+        let of: RunId = child.parse().unwrap();
+        let removed: Result<u64, StoreError> = service.app.store.write(move |db| Box::pin(async move {
+            let artifact = sql("delete from artifacts where hash = (select artifact from runs where id = ?)");
+            db.execute(artifact.bind(of)).await
+        })).await;
+        assert_eq!(removed.unwrap(), 1);
+        service.app.clock.advance(std::time::Duration::from_secs(200));
+        let ended = service.ended(&ann, &id, &run).await;
+        let message = ended["errorMessage"].as_str().unwrap();
+        assert!(message.contains(&child) && message.contains("its module is gone"), "{ended}");
+        let child = service.run(&ann, &called, &child).await;
+        assert_eq!((&child["status"], &child["error"]["code"]), (&json!("failure"), &json!("ARTIFACT")), "{child}");
+        assert_eq!(crate::flow::journal::kept(&service).await, 0);
+    }
+
+    async fn a_run_that_begins_again_after_days_finds_what_it_has_called(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &chain(&[
+            ("on", "OnCall", json!({})), ("wait", "Wait", json!({"durationMs": 720_000_000})), ("end", "Return", json!({})),
+        ])).await;
+        let called = service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        parked(&service, &ann, &id, &run).await;
+        service.operate(&ann, &id, "pause").await;
+        // As if the server had been killed after the call was stored, and before the run had parked.
+        let caller: RunId = run.parse().unwrap();
+        let rewound: Result<(), StoreError> = service.app.store.write(move |db| Box::pin(async move {
+            journal::clear(db, &[caller]).await?;
+            let begun = sql("update runs set phase = 'queued', owner = 'gone', wake_at = null where id = ?");
+            db.execute(begun.bind(caller)).await?;
+            Ok(())
+        })).await;
+        rewound.unwrap();
+        service.app.clock.advance(HOUR * 25);
+        service.app.executions.clear_away().await.unwrap();
+        let ann = service.logged_in("ann", ann).await;
+        // What it has called can't be called any more.
+        service.operate(&ann, &called, "pause").await;
+        service.operate(&ann, &id, "resume").await;
+        parked(&service, &ann, &id, &run).await;
+        let listed = service.get(&format!("/api/deployments/{called}/runs")).bearer(&ann.token).send().await;
+        assert_eq!(listed.body["meta"]["total"], 1, "{listed}");
+    }
+
+    async fn a_call_that_is_not_waited_for_is_there_once_however_many_attempts_make_it(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &adding()).await;
+        let called = service.deploy(&ann, &callee).await;
+        // The first attempts fail while the call is under way.
+        let id = service.deployed(&ann, &json!({
+            "settings": {"retry": {"maxAttempts": 8, "backoffMs": 1, "factor": 1}},
+            "nodes": [
+                {"id": "start", "type": "OnManual"},
+                {"id": "call", "type": "CallPattern", "data": {"parameters": {"patternId": callee, "wait": false}}},
+                {"id": "early", "type": "If", "data": {"parameters": {"condition": "{{ $run.attempt < 8 }}"}}},
+                {"id": "boom", "type": "Throw", "data": {"parameters": {"message": "once more", "code": "AGAIN"}}},
+            ],
+            "edges": [
+                {"source": "start", "target": "call"},
+                {"source": "start", "target": "early"},
+                {"source": "early", "sourceHandle": "true", "target": "boom"},
+            ],
+        })).await;
+        let run = service.started(&ann, &id, &json!({"n": 3})).await;
+        let ended = service.ended(&ann, &id, &run).await;
+        assert_eq!((&ended["attempt"], &ended["status"]), (&json!(8), &json!("success")), "{ended}");
+        let listed = service.get(&format!("/api/deployments/{called}/runs")).bearer(&ann.token).send().await;
+        assert_eq!(listed.body["meta"]["total"], 1, "{listed}");
+    }
+
+    async fn an_attempt_does_not_take_the_end_of_what_a_former_one_has_called(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &chain(&[
+            ("on", "OnCall", json!({})), ("wait", "Wait", json!({"durationMs": 100_000})), ("end", "Return", json!({})),
+        ])).await;
+        service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &json!({
+            "settings": {"retry": {"maxAttempts": 2, "backoffMs": 1, "factor": 1}},
+            "nodes": [
+                {"id": "start", "type": "OnManual"},
+                {"id": "first", "type": "If", "data": {"parameters": {"condition": "{{ $run.attempt === 1 }}"}}},
+                {"id": "boom", "type": "Throw", "data": {"parameters": {"message": "once more", "code": "AGAIN"}}},
+                {"id": "call", "type": "CallPattern", "data": {"parameters": {"patternId": callee}}},
+                {"id": "end", "type": "Return"},
+            ],
+            "edges": [
+                {"source": "start", "target": "first"},
+                {"source": "first", "sourceHandle": "true", "target": "boom"},
+                {"source": "first", "sourceHandle": "false", "target": "call"},
+                {"source": "call", "target": "end"},
+            ],
+        })).await;
+        let run = service.started(&ann, &id, &json!({"n": 3})).await;
+        parked(&service, &ann, &id, &run).await;
+        // What the first attempt could have called, and left when it failed, ends only now.
+        let parent: RunId = run.parse().unwrap();
+        let left: Result<bool, StoreError> = service.app.store.write(move |db| Box::pin(async move {
+            let called = sql("select parent_key from runs where parent_id = ?").bind(parent);
+            let (key,): (String,) = db.one(called).await?;
+            let former = key.strip_suffix("@2").unwrap_or(&key);
+            let payload = Payload::new(json!({"ok": "of the first attempt"}).to_string());
+            journal::signal(db, parent, former, &payload).await
+        })).await;
+        assert!(left.unwrap());
+        service.app.clock.advance(HOUR);
+        let ended = service.ended(&ann, &id, &run).await;
+        assert_eq!((&ended["attempt"], &ended["output"]), (&json!(2), &json!({"n": 3})), "{ended}");
+        assert_eq!(crate::flow::journal::kept(&service).await, 0);
+    }
+}
+
+/// A server that answers each request when it is told to.
+async fn gate() -> (String, Arc<Notify>) {
+    let open = Arc::new(Notify::new());
+    let opened = open.clone();
+    let answer = move || {
+        let opened = opened.clone();
+        async move {
+            opened.notified().await;
+            "open"
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, Router::new().route("/", get(answer))).await });
+    (format!("http://{address}/"), open)
+}
+
+/// Ends the run that this one has called, as another server does whose notice comes late. `false`: it has called none yet.
+async fn ended_by_another(service: &Service, parent: RunId) -> bool {
+    let write = service.app.store.write(move |db| {
+        Box::pin(async move {
+            let called = sql("select id, parent_key from runs where parent_id = ? and status = 'running'");
+            let called: Option<(RunId, String)> = db.optional(called.bind(parent)).await?;
+            let Some((child, key)) = called else {
+                return Ok(false);
+            };
+            let end = sql("update runs set status = 'failure', phase = 'ended' where id = ?");
+            db.execute(end.bind(child)).await?;
+            let payload = Payload::new(json!({"ok": "elsewhere"}).to_string());
+            journal::signal(db, parent, &key, &payload).await
+        })
+    });
+    let ended: Result<bool, StoreError> = write.await;
+    ended.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_called_run_that_another_server_has_ended_first_does_not_keep_its_caller() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let (url, open) = gate().await;
+        let service = Service::with(database, |config| {
+            config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+        })
+        .await;
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let asking = chain(&[
+            ("on", "OnCall", json!({})),
+            ("ask", "HttpRequest", json!({"url": url})),
+            ("end", "Return", json!({})),
+        ]);
+        let callee = service.drawn(&ann, &asking).await;
+        service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        while !ended_by_another(&service, run.parse().unwrap()).await {
+            tokio::task::yield_now().await;
+        }
+        open.notify_one();
+        let ended = service.ended(&ann, &id, &run).await;
+        assert_eq!(ended["output"], "elsewhere", "{ended}");
     }
 }
 

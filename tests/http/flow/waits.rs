@@ -1,6 +1,6 @@
 //! Long waits: a row and nothing else, until the time has come.
 
-use crate::harness::{Database, Service, User, chain, each_database};
+use crate::harness::{Database, Service, User, chain, each_database, endless};
 use heddle_model::quota::Quota;
 use heddle_store::quota;
 use serde_json::{Value, json};
@@ -108,6 +108,35 @@ async fn waiting_runs_have_so_many_bytes_together() {
         // One that goes on is there already.
         service.app.clock.advance(HOUR);
         assert_eq!(service.ended(&ann, &id, &one).await["output"][0], 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_goes_on_in_time_although_anothers_has_no_room_in_the_queue() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| {
+            (config.workspace_concurrency_max, config.queue_runs_max) = (1, 4);
+        })
+        .await;
+        service.app.executions.start().await.unwrap();
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let (hers, his) = (
+            service.deployed(&ann, &waiting(100_000)).await,
+            service.deployed(&bob, &waiting(100_000)).await,
+        );
+        // Hers is due first.
+        let first = service.started(&ann, &hers, &json!({"n": 1})).await;
+        parked(&service, &ann, &hers, &first).await;
+        service.app.clock.advance(Duration::from_secs(1));
+        let second = service.started(&bob, &his, &json!({"n": 2})).await;
+        parked(&service, &bob, &his, &second).await;
+        let blocking = service.deployed(&ann, &endless()).await;
+        while service.execute(&ann, &blocking, "", &json!({})).await.status == 200 {}
+        service.app.clock.advance(HOUR);
+        assert_eq!(service.ended(&bob, &his, &second).await["output"][0], 2);
+        let deleted = service.delete(&format!("/api/deployments/{blocking}"));
+        assert_eq!(deleted.bearer(&ann.token).send().await.status, 200);
+        assert_eq!(service.ended(&ann, &hers, &first).await["output"][0], 1);
     }
 }
 

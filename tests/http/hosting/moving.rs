@@ -1,6 +1,7 @@
 //! A workspace moved to another service, on the other database: all of it is there as it was, and goes on.
 
 mod compared;
+mod large;
 mod refused;
 
 use super::deletion::filled;

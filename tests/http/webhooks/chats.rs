@@ -249,7 +249,7 @@ each_database! {
             ("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site"), ("origin", "https://evil.example.com"),
         ] {
             let refused = sent(name, value).send().await;
-            assert_eq!(title(&refused), (403, "Your message was not taken"), "{value}");
+            assert_eq!(title(&refused), (403, "Your message was not accepted"), "{value}");
             assert!(refused.text.contains("a page of another site") && !refused.text.contains("forged"), "{refused}");
         }
         assert_eq!(hook.runs(&deployment).await.len(), 0);

@@ -182,6 +182,54 @@ async fn keys_are_read_where_the_issuer_publishes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_that_a_token_names_is_tried_first_and_few_others() {
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+    })
+    .await;
+    let issuer = Issuer::start().await;
+    let of = |algorithm: &str| {
+        let jwt = json!({"algorithm": algorithm, "keysUrl": format!("{}/keys", issuer.address)});
+        graph(json!({"scheme": "jwt", "jwt": jwt}), &[])
+    };
+    let hook = Hook::deployed(&service, of("EdDSA")).await;
+    let bob = service.user("bob").await;
+    let by_rsa = Hook::saved_by(&service, bob, of("RS256")).await;
+    by_rsa.deploy().await;
+    let claims = json!({"exp": service.app.clock.now().millis() / 1000 + 60 * 60});
+    let nameless: Vec<Key> = (0..40).map(|seed| Key::new("", seed)).collect();
+    let named = Key::new("mine", 99);
+    let mut keys: Vec<Value> = nameless.iter().map(Key::published).collect();
+    keys.push(named.published());
+    keys.push(json!({"kty": "RSA", "kid": "large", "n": "u".repeat(1_366), "e": "AQAB"}));
+    *issuer.set.lock().unwrap() = Some(json!({ "keys": keys }));
+
+    let refused = async |hook: &Hook<'_>, token: &str| {
+        let sent = hook.post("{}").header("authorization", token).send().await;
+        assert_eq!(sent.status, 401, "{sent}");
+        sent.body["error"]["message"].as_str().unwrap().to_owned()
+    };
+    let sent = hook
+        .post("{}")
+        .header("authorization", &named.token(&claims))
+        .send()
+        .await;
+    assert_eq!(sent.status, 202, "{sent}");
+    service.app.clock.advance(Duration::from_secs(31));
+    let told = refused(&hook, &nameless[39].token(&claims)).await;
+    assert!(told.contains("more than 4 keys"), "{told}");
+    let signed = [json!({"alg": "RS256", "kid": "large"}), claims]
+        .map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+    let token = format!(
+        "Bearer {}.{}",
+        signed.join("."),
+        URL_SAFE_NO_PAD.encode([7_u8; 1_024])
+    );
+    let told = refused(&by_rsa, &token).await;
+    assert!(told.contains("more than 4,096 bits"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_keys_without_ids_are_found_by_what_they_have_signed() {
     let service = Service::with(Database::Sqlite, |config| {
         config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();

@@ -2,6 +2,7 @@
 
 use super::fixture::{Hook, graph};
 use crate::harness::{Database, Service, each_database};
+use heddle_model::ids::UserId;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -203,6 +204,23 @@ each_database! {
         let cleared = service.delete(&path).bearer(&hook.user.token).send().await;
         assert_eq!((cleared.status, cleared.body), (200, json!({"cleared": true})));
         assert_eq!(hook.tapped().await.len(), 0);
+    }
+
+    async fn what_one_owner_keeps_for_the_tap_leaves_room_for_others(service: Service) {
+        let hook = Hook::deployed(&service, graph(json!({}), &[])).await;
+        let bob = service.user("bob").await;
+        let other = Hook::saved_by(&service, bob, graph(json!({}), &[])).await;
+        other.deploy().await;
+        // As for senders to many other webhooks of hers, who wait for the ends of runs.
+        let ann: UserId = hook.user.id.parse().unwrap();
+        let journal = &service.app.webhooks.journal;
+        let held: Vec<_> = std::iter::from_fn(|| journal.tap_room(Some(ann), 4 << 20)).collect();
+        assert_eq!(held.len(), 8);
+        let large = json!("x".repeat(100_000)).to_string();
+        for (hook, kept) in [(&hook, 0), (&other, 1)] {
+            let sent = hook.signed(&large).send().await;
+            assert_eq!((sent.status, hook.tapped().await.len()), (202, kept), "{sent}");
+        }
     }
 
     async fn tapped_events_expire_after_half_an_hour(service: Service) {

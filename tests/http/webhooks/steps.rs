@@ -204,7 +204,7 @@ each_database! {
         let boss = format!("http://{}{boss}", service.address);
         assert_eq!(opened(client.get(&boss)).await.title(), "Approve");
         let approved = sent(&client, &boss, "ok=on").await;
-        assert_eq!((approved.status, approved.title()), (200, "Your answer was taken"), "others are not led on: {approved:?}");
+        assert_eq!((approved.status, approved.title()), (200, "Your answer has arrived"), "others are not led on: {approved:?}");
         assert_eq!(opened(client.get(&boss)).await.title(), "There is nothing to answer here");
 
         let other = sent(&client, a, "").await;

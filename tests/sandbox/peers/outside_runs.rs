@@ -244,11 +244,11 @@ fn client(base: &str) -> ConsentClient {
 
 /// How a provider lets its clients prove who they are.
 fn methods() -> Value {
-    json!(["client_secret_basic"])
+    json!({"token_endpoint_auth_methods_supported": ["client_secret_basic"]})
 }
 
-/// Answers a request for tokens, or for a provider's addresses: the same object is both.
-fn provide(mut stream: TcpStream, methods: Value, spoil: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+/// Answers a request for tokens, or for a provider's addresses: the same object is both, with these fields.
+fn provide(mut stream: TcpStream, fields: Value, spoil: impl FnOnce(Vec<u8>) -> Vec<u8>) {
     let mut asked = [0; 4096];
     let bytes = stream.read(&mut asked).unwrap_or_default();
     let text = String::from_utf8_lossy(&asked[..bytes]);
@@ -259,7 +259,9 @@ fn provide(mut stream: TcpStream, methods: Value, spoil: impl FnOnce(Vec<u8>) ->
         "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
         "token_endpoint": format!("{issuer}/token"),
     });
-    body["token_endpoint_auth_methods_supported"] = methods;
+    for (name, field) in fields.as_object().into_iter().flatten() {
+        body[name.as_str()] = field.clone();
+    }
     let body = body.to_string();
     let headers = format!("content-type: application/json\r\ncontent-length: {}", body.len());
     let _ = stream.write_all(&spoil([head("200 OK", &headers), body.into_bytes()].concat()));
@@ -309,9 +311,36 @@ async fn generated_answers_of_providers_end_well() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_provider_publishes_is_not_quoted_at_length() {
-    let server = Server::start(|stream| provide(stream, "x".repeat(100_000).into(), |said| said));
+    let long = json!({"token_endpoint_auth_methods_supported": "x".repeat(100_000)});
+    let server = Server::start(move |stream| provide(stream, long.clone(), |said| said));
     let base = format!("http://127.0.0.1:{}", server.port);
     let refused = consent_http().discover(&base).await.unwrap_err();
     assert!(refused.to_string().contains("can't be read"), "{refused}");
     assert_short(&refused, "a long list");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_publishes_leads_to_the_web() {
+    for endpoint in [
+        "javascript:alert(document.domain)//",
+        // With a host that the operator lists.
+        "javascript://127.0.0.1/%0aalert(document.domain)",
+        "data:text/html,<script>alert(1)</script>",
+        "http://login.example.com/authorize",
+        "/authorize",
+        "",
+    ] {
+        for name in ["authorization_endpoint", "token_endpoint", "revocation_endpoint"] {
+            let server = Server::start(move |stream| provide(stream, json!({ name: endpoint }), |said| said));
+            let base = format!("http://127.0.0.1:{}", server.port);
+            let refused = consent_http().discover(&base).await.unwrap_err().to_string();
+            assert!(
+                refused.contains(name) && refused.contains("https://"),
+                "{refused}"
+            );
+        }
+    }
+    let mut own = client("javascript://127.0.0.1");
+    own.token_url = "https://id.example.com/token".to_owned();
+    assert!(own.consent_url("state", "challenge").is_err());
 }

@@ -129,7 +129,7 @@ impl Callbacks {
         let (now_ms, key) = (self.clock.now().millis(), SecretString::from(key));
         // It may be parked at many places, in states that are large.
         let bytes = parked.iter().map(StoredEntry::bytes).sum();
-        let payer = self.payer(run, bytes).await.map(UserId::as_u128);
+        let payer = self.payer(run, bytes).await?.map(UserId::as_u128);
         let read = aside_if_large(payer, bytes, move || {
             asks((run, key.expose_secret()), parked, &signalled, now_ms)
         });

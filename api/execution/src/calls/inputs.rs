@@ -51,7 +51,7 @@ pub(super) fn check(callee: &PatternRow, inputs: &RawValue) -> Result<(), Effect
     Err(EffectError::new(EffectCode::CallInputs, message))
 }
 
-/// What is wrong, each by itself. What is no object has no inputs.
+/// What is wrong, each by itself. What is not an object has no inputs.
 fn wrong(interface: &CallInterface, inputs: &str) -> Vec<String> {
     let given: BTreeMap<String, &RawValue> = serde_json::from_str(inputs).unwrap_or_default();
     let mut wrong = Vec::new();
@@ -72,7 +72,7 @@ fn wrong(interface: &CallInterface, inputs: &str) -> Vec<String> {
     }
     let more = others.count();
     if more > 0 {
-        wrong.push(format!("{more} others are none either"));
+        wrong.push(format!("nor are {more} others"));
     }
     wrong
 }
@@ -148,7 +148,7 @@ mod tests {
         let inputs = format!("{{{}}}", names.collect::<Vec<_>>().join(","));
         let found = wrong(&interface(&["any"]), &inputs);
         assert_eq!(found.len(), OTHERS_TOLD + 2);
-        assert_eq!(found.last().unwrap(), "99980 others are none either");
+        assert_eq!(found.last().unwrap(), "nor are 99980 others");
         assert!(found.iter().all(|told| told.len() < NAME_CHARS_TOLD + 50));
     }
 }

@@ -111,7 +111,8 @@ impl NewestVersions {
         let Some(artifact) = compiled.artifact else {
             return Err(NewestError::Errors(compiled.errors.into_iter().next()));
         };
-        let loaded = match self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await {
+        let wasm = artifact.wasm.clone();
+        let loaded = match self.modules.plan(wasm, Tier::Optimized, row.owner_id).await {
             Ok(plan) => session.load(self.modules.runtime().await?, plan).await,
             Err(failure) => Err(failure),
         };

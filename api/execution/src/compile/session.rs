@@ -27,7 +27,7 @@ const SIGXCPU: i32 = 24;
 /// Why a module could not be loaded.
 #[derive(Debug)]
 pub enum LoadFailure {
-    /// It is none that may run here.
+    /// It can't run here.
     Program(ProgramError),
     /// Anything else, which has nothing to do with the module.
     Other(ServiceError),

@@ -25,6 +25,15 @@ pub enum Asker {
     Deployment(UserId),
 }
 
+impl Asker {
+    /// In whose turn it is.
+    pub const fn user(self) -> UserId {
+        match self {
+            Asker::Request(user) | Asker::Deployment(user) => user,
+        }
+    }
+}
+
 /// Who compiles and who waits.
 #[derive(Clone, Debug)]
 pub struct Turns(Arc<Mutex<Lanes>>);

@@ -31,7 +31,7 @@ const STACK_BYTES: usize = 32 << 20;
 
 /// What compiling a graph depends on besides the graph.
 #[derive(Serialize, Deserialize)]
-struct Wishes {
+struct SentOptions {
     trace: bool,
     breakpoints: Vec<String>,
     #[serde(default)]
@@ -54,30 +54,30 @@ struct AnswerHead {
 
 /// Asks for a graph's module.
 pub fn graph_request(sources: Sources, options: &Options) -> serde_json::Result<Vec<u8>> {
-    request(GRAPH, sources, &Wishes::of(options))
+    request(GRAPH, sources, &SentOptions::of(options))
 }
 
 /// Asks what is known of a graph, and of its rights if wanted.
 pub fn validation_request(sources: Sources, with_rights: bool) -> serde_json::Result<Vec<u8>> {
-    let wishes = Wishes {
+    let sent = SentOptions {
         rights: with_rights,
-        ..Wishes::of(&Options::default())
+        ..SentOptions::of(&Options::default())
     };
-    request(VALIDATE, sources, &wishes)
+    request(VALIDATE, sources, &sent)
 }
 
 /// Asks for the places that name a node.
 pub(super) fn rename_request(sources: Sources, wanted: Wanted) -> serde_json::Result<Vec<u8>> {
-    let wishes = Wishes {
+    let sent = SentOptions {
         renaming: Some(wanted),
-        ..Wishes::of(&Options::default())
+        ..SentOptions::of(&Options::default())
     };
-    request(RENAME, sources, &wishes)
+    request(RENAME, sources, &sent)
 }
 
-impl Wishes {
+impl SentOptions {
     fn of(options: &Options) -> Self {
-        Wishes {
+        SentOptions {
             trace: options.trace,
             breakpoints: options.breakpoints.clone(),
             renaming: None,
@@ -86,14 +86,14 @@ impl Wishes {
     }
 }
 
-fn request(letter: u8, sources: Sources, wishes: &Wishes) -> serde_json::Result<Vec<u8>> {
+fn request(letter: u8, sources: Sources, sent: &SentOptions) -> serde_json::Result<Vec<u8>> {
     let mut request = Vec::with_capacity(sources.bytes() + 1_024);
     request.push(letter);
     // Each by itself: together they would nest more deeply than any of them may.
     for text in sources.texts() {
         push_part(&mut request, text.as_bytes());
     }
-    push_part(&mut request, &serde_json::to_vec(wishes)?);
+    push_part(&mut request, &serde_json::to_vec(sent)?);
     Ok(request)
 }
 
@@ -117,7 +117,7 @@ pub fn result_of<'a>(request: &[u8], answer: &'a [u8]) -> Option<Result<&'a [u8]
     }
 }
 
-/// What compiling a graph gave; `None`: it is none.
+/// What compiling a graph gave; `None`: the answer can't be read.
 pub(super) fn compiled(result: &[u8]) -> Option<Result<Compiled, Unreadable>> {
     let (head, wasm) = take_part(result)?;
     let head: AnswerHead = serde_json::from_slice(head).ok()?;
@@ -142,7 +142,7 @@ pub(super) fn validated(result: &[u8]) -> Option<Result<Validation, Unreadable>>
     serde_json::from_slice(result).ok()
 }
 
-/// The places that name a node; `None`: it is no such answer.
+/// The places that name a node; `None`: the answer can't be read.
 pub(super) fn renamed(result: &[u8]) -> Option<Result<Renamed, Unreadable>> {
     serde_json::from_slice(result).ok()
 }
@@ -214,22 +214,22 @@ fn execute(request: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-impl From<Wishes> for Options {
-    fn from(wishes: Wishes) -> Self {
+impl From<SentOptions> for Options {
+    fn from(sent: SentOptions) -> Self {
         Options {
-            trace: wishes.trace,
-            breakpoints: wishes.breakpoints,
+            trace: sent.trace,
+            breakpoints: sent.breakpoints,
             ..Options::default()
         }
     }
 }
 
-fn sources_and_wishes(request: &[u8]) -> Option<(Sources, Wishes)> {
+fn sources_and_options(request: &[u8]) -> Option<(Sources, SentOptions)> {
     let (graph, rest) = take_part(request)?;
     let (definitions, rest) = take_part(rest)?;
     let (pins, rest) = take_part(rest)?;
-    let (wishes, _) = take_part(rest)?;
-    let wishes: Wishes = serde_json::from_slice(wishes).ok()?;
+    let (sent, _) = take_part(rest)?;
+    let sent: SentOptions = serde_json::from_slice(sent).ok()?;
     let sources = Sources {
         graph: serde_json::from_slice(graph).ok()?,
         definitions: serde_json::from_slice(definitions).ok()?,
@@ -238,23 +238,23 @@ fn sources_and_wishes(request: &[u8]) -> Option<(Sources, Wishes)> {
             pins => Some(serde_json::from_slice(pins).ok()?),
         },
     };
-    Some((sources, wishes))
+    Some((sources, sent))
 }
 
 fn rename(request: &[u8]) -> Option<Vec<u8>> {
-    let (sources, wishes) = sources_and_wishes(request)?;
-    serde_json::to_vec(&sources.rename(&wishes.renaming?)).ok()
+    let (sources, sent) = sources_and_options(request)?;
+    serde_json::to_vec(&sources.rename(&sent.renaming?)).ok()
 }
 
 fn validate(request: &[u8]) -> Option<Vec<u8>> {
-    let (sources, wishes) = sources_and_wishes(request)?;
-    let with_rights = wishes.rights;
-    serde_json::to_vec(&sources.validate(wishes.into(), with_rights)).ok()
+    let (sources, sent) = sources_and_options(request)?;
+    let with_rights = sent.rights;
+    serde_json::to_vec(&sources.validate(sent.into(), with_rights)).ok()
 }
 
 fn graph(request: &[u8]) -> Option<Vec<u8>> {
-    let (sources, wishes) = sources_and_wishes(request)?;
-    let (head, wasm) = match sources.compile(wishes.into()).map(Compiled::from) {
+    let (sources, sent) = sources_and_options(request)?;
+    let (head, wasm) = match sources.compile(sent.into()).map(Compiled::from) {
         Ok(compiled) => {
             let (manifest, effects, wasm) = match compiled.artifact {
                 Some(artifact) => (Some(artifact.manifest), artifact.effects, artifact.wasm),

@@ -82,7 +82,9 @@ impl Maker<'_> {
             .of(Tenant::of(row.owner_id, row.workspace_id))
             .await?;
         tenant.check_settings(&artifact.manifest.settings, self.limits)?;
-        let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
+        let owner = editor.user();
+        let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized, owner);
+        let plan = plan.await?;
         let program = session.load(self.modules.runtime().await?, plan).await?;
         drop(session);
         // As the module says it: that is what executes.
@@ -130,7 +132,8 @@ impl Maker<'_> {
             LoadError::Failed(error) => error,
             LoadError::Unusable(reason) => reason.refused(),
         };
-        let wasm = self.modules.stored(&source.artifact).await.map_err(told)?;
+        let wasm = self.modules.stored(&source.artifact, editor.user());
+        let wasm = wasm.await.map_err(told)?;
         let wasm = wasm.ok_or_else(|| Unusable::Gone.refused())?;
         let program = self.modules.load(&source).await.map_err(told)?;
         let manifest = program.manifest().clone();

@@ -1,18 +1,19 @@
 //! Reads a message: from its bytes to what is told of it, decoded from its character sets and encodings. This is done in a process
 //! that knows nothing but the message.
 
-use super::message::{self, Attachment, Few, Mailbox, Message, RECIPIENTS_MAX};
+use super::message::{self, Attachment, Mailbox, Message, RECIPIENTS_MAX};
 use super::parts::{Part, Parts, Refused};
 use crate::run::EVENT_BYTES_MAX;
+use heddle_runtime::BoundedList;
 use mail_parser::{Addr, Address, Message as Header, MimeHeaders};
 use std::collections::BTreeSet;
 
 /// Reads a message, in time and memory that its length bounds: what is answered.
 pub fn answer(raw: &[u8]) -> Vec<u8> {
-    told(raw).unwrap_or_else(message::refusal)
+    read(raw).unwrap_or_else(message::refusal)
 }
 
-fn told(raw: &[u8]) -> Result<Vec<u8>, Refused> {
+fn read(raw: &[u8]) -> Result<Vec<u8>, Refused> {
     let parts = Parts::read(raw)?;
     if !parts.header.headers_raw().any(|(name, _)| is_field_name(name)) {
         return Err(Refused::NoMessage);
@@ -37,17 +38,17 @@ fn message_of(parts: &Parts<'_>) -> Message {
         .map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
     Message {
         from: mailboxes(header.from()).next(),
-        to: Few(mailboxes(header.to()).collect()),
-        cc: Few(mailboxes(header.cc()).collect()),
-        reply_to: Few(mailboxes(header.reply_to()).collect()),
+        to: BoundedList(mailboxes(header.to()).collect()),
+        cc: BoundedList(mailboxes(header.cc()).collect()),
+        reply_to: BoundedList(mailboxes(header.reply_to()).collect()),
         subject: header.subject().map(str::to_owned),
         date: header.date().map(mail_parser::DateTime::to_rfc3339),
         message_id: header.message_id().map(str::to_owned),
         text: parts.text().map(|text| text.into_owned()),
         html: parts.html().map(|html| html.into_owned()),
-        headers: Few(headers.collect()),
-        attachments: Few(parts.attachments().map(attachment).collect()),
-        recipients: Few(recipients(header)),
+        headers: BoundedList(headers.collect()),
+        attachments: BoundedList(parts.attachments().map(attachment).collect()),
+        recipients: BoundedList(recipients(header)),
     }
 }
 

@@ -6,11 +6,9 @@
 
 use super::parts::{FIELD_BYTES_MAX, FIELDS_MAX, PARTS_MAX, Refused, SECTION_BYTES_MAX};
 use bytes::Bytes;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use heddle_runtime::BoundedList;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::io::{self, Write};
-use std::marker::PhantomData;
 
 /// Maximum number of recipients of one message; further ones are ignored.
 pub const RECIPIENTS_MAX: usize = 100;
@@ -33,9 +31,9 @@ pub(super) const ANSWER_BYTES_MAX: usize = LENGTH_BYTES + HEAD_BYTES_MAX + CONTE
 #[derive(Serialize, Deserialize)]
 pub(super) struct Message {
     pub from: Option<Mailbox>,
-    pub to: Few<Mailbox, ADDRESSES_MAX>,
-    pub cc: Few<Mailbox, ADDRESSES_MAX>,
-    pub reply_to: Few<Mailbox, ADDRESSES_MAX>,
+    pub to: BoundedList<Mailbox, ADDRESSES_MAX>,
+    pub cc: BoundedList<Mailbox, ADDRESSES_MAX>,
+    pub reply_to: BoundedList<Mailbox, ADDRESSES_MAX>,
     pub subject: Option<String>,
     /// As RFC 3339 writes it.
     pub date: Option<String>,
@@ -43,10 +41,10 @@ pub(super) struct Message {
     pub text: Option<String>,
     pub html: Option<String>,
     /// Names and values, as they follow one another.
-    pub headers: Few<(String, String), FIELDS_MAX>,
-    pub attachments: Few<Attachment, PARTS_MAX>,
+    pub headers: BoundedList<(String, String), FIELDS_MAX>,
+    pub attachments: BoundedList<Attachment, PARTS_MAX>,
     /// The addresses that the header names, each once.
-    pub recipients: Few<String, RECIPIENTS_MAX>,
+    pub recipients: BoundedList<String, RECIPIENTS_MAX>,
 }
 
 /// An address, and whose it is.
@@ -79,43 +77,6 @@ enum Reply<M> {
     Refused(Refused),
 }
 
-/// A list of so many at most; of a longer one no more is read.
-#[derive(Serialize)]
-pub(super) struct Few<T, const MAX: usize>(pub Vec<T>);
-
-impl<T, const MAX: usize> Few<T, MAX> {
-    const fn are_too_many(&self) -> bool {
-        self.0.len() > MAX
-    }
-}
-
-impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Reader::<T, MAX>(PhantomData))
-    }
-}
-
-struct Reader<T, const MAX: usize>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Reader<T, MAX> {
-    type Value = Few<T, MAX>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a list of at most {MAX}")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut few = Vec::new();
-        while let Some(item) = items.next_element()? {
-            if few.len() >= MAX {
-                return Err(Error::invalid_length(few.len() + 1, &self));
-            }
-            few.push(item);
-        }
-        Ok(Few(few))
-    }
-}
-
 impl Message {
     /// The answer that tells of it, with what its attachments hold.
     pub fn answer<'c>(&self, contents: impl Iterator<Item = &'c [u8]>) -> Result<Vec<u8>, Refused> {
@@ -134,14 +95,14 @@ impl Message {
 
     /// Whether it is within the limits of a message. That lists are not too long is known of what was read.
     fn check(&self) -> Result<(), Refused> {
-        let has_too_many = self.to.are_too_many()
-            || self.cc.are_too_many()
-            || self.reply_to.are_too_many()
-            || self.recipients.are_too_many();
-        if has_too_many || self.headers.are_too_many() {
+        let has_too_many = self.to.is_too_long()
+            || self.cc.is_too_long()
+            || self.reply_to.is_too_long()
+            || self.recipients.is_too_long();
+        if has_too_many || self.headers.is_too_long() {
             return Err(Refused::Fields);
         }
-        if self.attachments.are_too_many() {
+        if self.attachments.is_too_long() {
             return Err(Refused::Parts);
         }
         if self.texts_of_headers().any(|text| text.len() > TEXT_BYTES_MAX) || !self.has_date() {
@@ -204,7 +165,7 @@ impl Write for Left {
 
 /// The answer that says why a message is rejected.
 pub(super) fn refusal(refused: Refused) -> Vec<u8> {
-    // What can't be written is no answer, and is taken for none.
+    // What can't be written is not an answer, and is taken for none.
     framed(&serde_json::to_vec(&Reply::<()>::Refused(refused)).unwrap_or_default())
 }
 
@@ -216,7 +177,7 @@ fn framed(head: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// What an answer says. The error is why it is none, for a log: nothing in it is a stranger's.
+/// What an answer says. The error says why it can't be read, for a log: nothing in it is a stranger's.
 pub(super) fn read(answer: Vec<u8>) -> Result<Result<Read, Refused>, &'static str> {
     let answer = Bytes::from(answer);
     let (length, rest) = answer

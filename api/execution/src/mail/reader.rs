@@ -21,7 +21,7 @@ pub const BYTES_MAX: usize = 10 << 20;
 /// Messages that are read at one time, each of which takes several times its size: of those that come in, and of those that are
 /// fetched.
 const AT_ONCE_MAX: usize = 4;
-/// Messages from mailboxes of one owner.
+/// Messages from mailboxes of one owner whose runs are not stored yet.
 const PER_OWNER_MAX: usize = 2;
 /// How long a message may take. The largest one takes a second.
 const TIME_MAX: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ const LIMITS: Limits = Limits {
     answer_bytes_max: ANSWER_BYTES_MAX,
 };
 
-/// A message, or why it is none.
+/// A message, or why it can't be taken.
 type Answer = Result<Mail, Refused>;
 
 /// Has messages read.
@@ -92,8 +92,10 @@ impl MailReader {
     /// The same of a message from a mailbox of this owner, who waits for their own first.
     pub async fn read_fetched(&self, owner: UserId, raw: impl Into<Bytes>) -> Result<Mail, ServiceError> {
         let raw = raw.into();
-        let _of_owner = self.of_owners.of(owner).acquire_owned().await;
-        self.read_in_turn(&self.fetched, raw).await
+        // Never closed.
+        let turn = self.of_owners.of(owner).acquire_owned().await.ok();
+        let mail = self.read_in_turn(&self.fetched, raw).await?;
+        Ok(mail.in_turn(turn))
     }
 
     async fn read_in_turn(&self, turns: &Turns, raw: Bytes) -> Result<Mail, ServiceError> {
@@ -163,4 +165,23 @@ fn later() -> ServiceError {
     Code::Unavailable.with(
         "The message can't be read right now, since the processes that read messages don't start or crash. It can be sent again later.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_owner_has_few_messages_until_their_runs_are_stored() {
+        let reader = MailReader::new(&Isolation::Thread);
+        let (ann, bob) = (UserId::new(), UserId::new());
+        let mut held = Vec::new();
+        for left in (0..PER_OWNER_MAX).rev() {
+            held.push(reader.read_fetched(ann, HARMLESS).await.unwrap());
+            assert_eq!(reader.of_owners.of(ann).available_permits(), left);
+        }
+        assert!(reader.read_fetched(bob, HARMLESS).await.is_ok());
+        held.pop();
+        assert!(reader.read_fetched(ann, HARMLESS).await.is_ok());
+    }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 
 /// A message that was read. It takes much more memory than the message, so that only so many are there at a time: it should be dropped
 /// as soon as its runs are stored.
@@ -27,10 +27,12 @@ pub struct Mail {
     answer_bytes: usize,
     /// Given back with it. `None`: nobody waits for it.
     _room: Option<Room>,
+    /// The same of its owner's turn.
+    _turn: Option<OwnedSemaphorePermit>,
 }
 
 impl Mail {
-    /// What an answer says of a message with these bytes. The error is why it is no answer.
+    /// What an answer says of a message with these bytes. The error is why it is not an answer.
     pub(super) fn of_answer(answer: Vec<u8>, raw: &[u8]) -> Result<Result<Mail, Refused>, &'static str> {
         let answer_bytes = answer.len();
         let read = match message::read(answer)? {
@@ -47,7 +49,13 @@ impl Mail {
             whole: OnceCell::new(),
             answer_bytes,
             _room: None,
+            _turn: None,
         }))
+    }
+
+    /// The same in a turn of its owner, which lasts as long.
+    pub(super) fn in_turn(self, turn: Option<OwnedSemaphorePermit>) -> Mail {
+        Mail { _turn: turn, ..self }
     }
 
     /// The same with the room that was kept for it, of which it gives back what it does not need.

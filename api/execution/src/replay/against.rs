@@ -34,7 +34,7 @@ pub struct Against {
     pub replayed: Replayed,
     /// What it did.
     pub before: Outcome,
-    /// What the other version did, and what it asked for in vain; `None`: the first replay is no measure for it.
+    /// What the other version did, and what it asked for in vain; `None`: the first replay is not a measure for it.
     pub after: Option<(Outcome, Vec<Unanswered>)>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn candidate(
     let unusable =
         |reason: String| Code::Validation.with(format!("The version can't be executed here ({reason})."));
     let candidate = loaded(runs, editor, wasm, unusable).await?;
-    let own = match runs.modules.stored(deployed).await {
+    let own = match runs.modules.stored(deployed, editor.user()).await {
         Ok(own) => own,
         Err(LoadError::Unusable(_)) => None,
         Err(LoadError::Failed(error)) => return Err(error),
@@ -127,7 +127,7 @@ async fn own(
     {
         return Ok(own.clone());
     }
-    let own = program(runs, editor, past.wasm(runs).await?).await?;
+    let own = program(runs, editor, past.wasm(runs, editor.user()).await?).await?;
     candidate.own = Some((past.row.artifact.clone(), own.clone()));
     Ok(own)
 }

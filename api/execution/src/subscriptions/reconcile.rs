@@ -213,7 +213,7 @@ impl Task<'_> {
         tracing::warn!(
             deployment = %self.row.deployment_id,
             node = self.row.node_id,
-            "What a former version had {} send can't be ended: {}",
+            "A former version's webhook at {} can't be removed: {}",
             self.row.service, failure.message
         );
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::blocking::computing;
 use crate::executions::Executions;
-use crate::outside::{self, Failure, Request, told_rest};
+use crate::outside::{self, Failure, Request, requested_rest};
 use crate::queue::{Class, Share};
 use heddle_model::subscription::{Known, Remote, SecretOf, Step, Subscription, said};
 use serde_json::Value;
@@ -70,7 +70,7 @@ impl Service<'_> {
         let create = &self.subscription.create;
         let answer = self.send(create, "").await?;
         let made = create.remote(&answer);
-        let made = made.ok_or_else(|| self.unreadable("does not say what the new webhook is called"))?;
+        let made = made.ok_or_else(|| self.unreadable("does not give the id of the new webhook"))?;
         let secret = match self.subscription.secret {
             SecretOf::Service => {
                 let secret = create.secret(&answer);
@@ -88,7 +88,7 @@ impl Service<'_> {
         };
         let answer = self.send(renew, id).await?;
         let until = renew.expires_at(&answer);
-        let until = until.ok_or_else(|| self.unreadable("does not say until when the webhook is there"))?;
+        let until = until.ok_or_else(|| self.unreadable("does not say when the webhook expires"))?;
         Ok(Some(until))
     }
 
@@ -116,7 +116,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// What a request is answered, if that is no failure.
+    /// What a request is answered, if that is not a failure.
     async fn send(&self, step: &Step, id: &str) -> Result<Value, Failure> {
         let known = Known {
             url: &self.address,
@@ -135,7 +135,7 @@ impl Service<'_> {
         let place = tests.place_of(Class::Background, self.share, PATIENCE).await?;
         let mut result = outside::send(self.executions, request, place).await?;
         let status = result["status"].as_u64().unwrap_or_default();
-        let rest = told_rest(&result);
+        let rest = requested_rest(&result);
         let text = match result["text"].take() {
             Value::String(text) => text,
             _ => String::new(),

@@ -302,7 +302,7 @@ fn a_program_sends_numbers_and_truth_values_and_no_files() {
     for yes in [json!("false"), json!(0), json!({})] {
         let refused = sent(json!({"yes": yes, "plan": {"$file": "f"}})).unwrap_err();
         assert_eq!(
-            form.told(&refused),
+            form.summary(&refused),
             "`n`: Fill in this field. `yes`: Send true or false here. \
              `plan`: Send files as `multipart/form-data`, to the form's own address."
         );

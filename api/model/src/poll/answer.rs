@@ -114,7 +114,7 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
 }
 
 /// The rows of a table, whose first has the names of its columns. Without an id, a row is compared by its cells, wherever it stands;
-/// one without cells is none.
+/// one without cells does not count.
 fn rows<'a>(
     mut numbered: impl Iterator<Item = (usize, &'a RawValue)>,
     id: Option<&str>,
@@ -166,7 +166,7 @@ fn cells(number: usize, row: &RawValue) -> Result<Vec<&RawValue>, AnswerProblem>
     })
 }
 
-/// What a column is called; empty if its first cell is no text or number.
+/// What a column is called; empty if its first cell is neither text nor a number.
 fn name_of(cell: &RawValue) -> String {
     text_or_number(cell).unwrap_or_default()
 }
@@ -372,7 +372,7 @@ fn field<'a>(object: &'a RawValue, name: &str) -> Option<&'a RawValue> {
     read.deserialize_map(Named(name)).ok().flatten()
 }
 
-/// The elements of an array; none of what is no array.
+/// The elements of an array; none of what is not an array.
 fn elements(array: &RawValue) -> Option<Vec<&RawValue>> {
     struct Elements;
 

@@ -13,7 +13,7 @@ use sha2::{Sha256, Sha512};
 /// A request that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'r> {
-    /// The address that the receiver has, with path and query. Twilio's scheme signs it; of a body that is no form it has to have
+    /// The address that the receiver has, with path and query. Twilio's scheme signs it; of a body that is not a form it has to have
     /// `bodySHA256`.
     pub url: &'r str,
     /// What the scheme of Standard Webhooks signs as `webhook-id`.

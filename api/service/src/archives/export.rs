@@ -64,8 +64,8 @@ pub async fn begin(
     let manifest = locked.map_err(ServiceError::internal)??;
     let note = service.store.write(move |db| {
         Box::pin(async move {
-            let told = Action::WorkspaceExported.of(Object::Workspace(workspace));
-            audit::note_in_workspace(db, workspace, (None, origin), told).await
+            let entry = Action::WorkspaceExported.of(Object::Workspace(workspace));
+            audit::note_in_workspace(db, workspace, (None, origin), entry).await
         })
     });
     let note: Result<(), StoreError> = note.await;

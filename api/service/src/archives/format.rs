@@ -308,7 +308,7 @@ pub(super) fn read(
     if text.len() as u64 > ROWS_BYTES_MAX {
         return Err(wrong("is too large".to_owned()));
     }
-    // Up to a row that is none, at which the reading ends.
+    // Up to the first line that is not a row, at which the reading ends.
     if values_at_most(&text) > VALUES_MAX {
         return Err(wrong(format!("has more than {VALUES_MAX} values")));
     }

@@ -290,8 +290,8 @@ async fn end(
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     archive::finish(db, import, report, now).await?;
-    let told = Action::WorkspaceImported.of(Object::Workspace(import.workspace_id));
-    let told = told.with("from", import.former_id.to_string());
-    let noted = audit::note_in_workspace(db, import.workspace_id, (None, origin), told).await;
+    let entry = Action::WorkspaceImported.of(Object::Workspace(import.workspace_id));
+    let entry = entry.with("from", import.former_id.to_string());
+    let noted = audit::note_in_workspace(db, import.workspace_id, (None, origin), entry).await;
     noted.map_err(|error: StoreError| error.into())
 }

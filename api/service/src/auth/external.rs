@@ -16,10 +16,14 @@ pub use login::{CONSOLE_RETURN, ExternalLogin, Identity, Login, SINGLE_LOGIN};
 use claims::{Claims, identity};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
-use heddle_runtime::EgressPolicy;
+use heddle_runtime::{EgressPolicy, told_by_stranger};
 use login::LoginError;
 use provider::{Provider, Tokens};
+use secrecy::ExposeSecret;
 use std::sync::Arc;
+
+/// Characters of why a provider did not log somebody in, which the provider has a say in.
+const REASON_CHARS_MAX: usize = 1_000;
 
 /// Whether an ID token of `issuer` for `client` is one that these keys have signed: a set of keys in JSON, as the provider sends it.
 /// For those who test that anything may come.
@@ -81,14 +85,16 @@ impl ExternalProvider {
     /// Where a browser is sent to begin an attempt at the provider.
     pub async fn authorize(&self, attempt: &Attempt, now: Timestamp) -> Result<String, ServiceError> {
         let provider = &self.0;
-        let endpoints = provider.endpoints(now).await.map_err(told)?;
-        let url = provider.authorize_url(&endpoints, attempt).map_err(told)?;
-        Ok(url.into())
+        let endpoints = provider.endpoints(now).await;
+        let url = endpoints.and_then(|endpoints| provider.authorize_url(&endpoints, attempt));
+        Ok(url.map_err(|error| self.told(error, &[]))?.into())
     }
 
     /// Exchanges a code for the identity of the person who logged in.
     pub async fn identify(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, ServiceError> {
-        self.exchange(login, now).await.map_err(told)
+        let sent = [login.code, login.code_verifier.unwrap_or_default()];
+        let exchanged = self.exchange(login, now).await;
+        exchanged.map_err(|error| self.told(error, &sent))
     }
 
     async fn exchange(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, LoginError> {
@@ -128,21 +134,49 @@ impl ExternalProvider {
     async fn userinfo(&self, endpoints: &provider::Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
         self.0.userinfo(endpoints, tokens).await
     }
+
+    /// What a client is told; the reason is for the operator. The provider may have put into it what it was sent.
+    fn told(&self, error: LoginError, sent: &[&str]) -> ServiceError {
+        let client_secret = self.settings().client_secret.expose_secret();
+        let secrets = [sent, &[client_secret][..]].concat();
+        match error {
+            LoginError::Refused(reason) => {
+                tracing::info!("An external login was refused: {}", shown(&reason, &secrets));
+                Code::InvalidCredentials
+                    .with("The login provider did not confirm this login: try logging in again.")
+            }
+            LoginError::Unavailable(reason) => {
+                tracing::error!("Can't use the login provider: {}", shown(&reason, &secrets));
+                Code::Unavailable
+                    .with("The login provider can't be reached right now: try again shortly.")
+                    .retry_after_s(5)
+            }
+        }
+    }
 }
 
-/// What a client is told; the reason is for the operator.
-fn told(error: LoginError) -> ServiceError {
-    match error {
-        LoginError::Refused(reason) => {
-            tracing::info!("An external login was refused: {reason:#}");
-            Code::InvalidCredentials
-                .with("The login provider did not confirm this login: try logging in again.")
-        }
-        LoginError::Unavailable(reason) => {
-            tracing::error!("Can't use the login provider: {reason:#}");
-            Code::Unavailable
-                .with("The login provider can't be reached right now: try again shortly.")
-                .retry_after_s(5)
-        }
+/// Why a login failed, as the operator reads it.
+fn shown(reason: &anyhow::Error, secrets: &[&str]) -> String {
+    told_by_stranger(&format!("{reason:#}"), secrets, REASON_CHARS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn a_provider_that_says_what_it_was_sent_is_not_quoted() {
+        let secrets = ["code-of-ann", "the client's secret"];
+        let reason = anyhow!("no code code-of-ann for the%20client%27s%20secret")
+            .context("the token endpoint answered 400");
+        let told = shown(&reason, &secrets);
+        assert!(told.contains("the token endpoint answered 400"), "{told}");
+        assert!(!told.contains("code-of-ann") && !told.contains("%27s"), "{told}");
+        let told = shown(&anyhow!("{}", "x\n".repeat(1 << 20)), &secrets);
+        assert!(
+            told.chars().count() <= REASON_CHARS_MAX + 1 && !told.contains('\n'),
+            "{told}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{ErrorKind, Result};
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
 use jsonwebtoken::signature::{Error, Signer, Verifier};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, DecodingKeyKind, EncodingKey};
 use ring::hmac;
@@ -23,6 +24,65 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 pub fn install() {
     // An error says that it is installed already.
     let _ = PROVIDER.install_default();
+}
+
+/// Keys by which one signature is checked. Whoever publishes keys and sends tokens decides how much work that is, and it is done where
+/// requests are served.
+pub const CANDIDATES_MAX: usize = 4;
+/// Digits in base64 of the largest modulus of RSA: 4,096 bits, and a byte of zero before them, which some write. One of 8,192 bits takes
+/// four times as long.
+const MODULUS_DIGITS_MAX: usize = 684;
+
+/// The keys of a set that may have signed something.
+pub struct Candidates<'k> {
+    /// Those to be tried, the one that is named first.
+    pub keys: Vec<&'k Jwk>,
+    /// Why there are no more.
+    pub left_out: Option<&'static str>,
+}
+
+impl<'k> Candidates<'k> {
+    /// Those that can have signed by this algorithm, and are not said to be others than the one with this id.
+    pub fn of(keys: &'k [Jwk], algorithm: Algorithm, id: Option<&str>) -> Self {
+        let is_other = |key: &Jwk| id.is_some() && own_id(key).is_some_and(|own| id != Some(own));
+        let fits = |key: &&Jwk| is_of(key, algorithm) && !is_other(key);
+        let (mut keys, dear): (Vec<&Jwk>, Vec<&Jwk>) =
+            keys.iter().filter(fits).partition(|key| is_affordable(key));
+        keys.sort_by_key(|key| id.is_some() && own_id(key).is_none());
+        let left_out = match (dear.is_empty(), keys.len() > CANDIDATES_MAX) {
+            (false, _) => {
+                Some("its key is one of RSA with more than 4,096 bits, by which nothing is checked")
+            }
+            (true, true) => {
+                Some("more than 4 keys may have signed it: they, and it, must say by `kid` which has")
+            }
+            (true, false) => None,
+        };
+        keys.truncate(CANDIDATES_MAX);
+        Candidates { keys, left_out }
+    }
+}
+
+fn own_id(key: &Jwk) -> Option<&str> {
+    key.common.key_id.as_deref()
+}
+
+/// Whether it takes little to check a signature by this key.
+pub fn is_affordable(key: &Jwk) -> bool {
+    match &key.algorithm {
+        AlgorithmParameters::RSA(rsa) => rsa.n.len() <= MODULUS_DIGITS_MAX,
+        _ => true,
+    }
+}
+
+/// Whether a key is of an algorithm's kind.
+fn is_of(key: &Jwk, algorithm: Algorithm) -> bool {
+    matches!(
+        (algorithm.family(), &key.algorithm),
+        (AlgorithmFamily::Rsa, AlgorithmParameters::RSA(_))
+            | (AlgorithmFamily::Ec, AlgorithmParameters::EllipticCurve(_))
+            | (AlgorithmFamily::Ed, AlgorithmParameters::OctetKeyPair(_))
+    )
 }
 
 struct Hmac {
@@ -145,5 +205,49 @@ impl Verifier<Vec<u8>> for PublicKey {
 impl JwtVerifier for PublicKey {
     fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn rsa(id: Option<&str>, bits: usize) -> Jwk {
+        let digits = (bits / 8 * 4).div_ceil(3);
+        let mut key = json!({"kty": "RSA", "n": "u".repeat(digits), "e": "AQAB"});
+        if let Some(id) = id {
+            key["kid"] = Value::from(id);
+        }
+        serde_json::from_value(key).unwrap()
+    }
+
+    #[test]
+    fn a_few_keys_are_tried_the_one_that_is_named_first() {
+        let mut keys: Vec<Jwk> = (0..32).map(|_| rsa(None, 2_048)).collect();
+        keys.push(rsa(Some("other"), 2_048));
+        keys.push(rsa(Some("mine"), 4_096));
+        let found = Candidates::of(&keys, Algorithm::RS256, Some("mine"));
+        assert_eq!(found.keys.len(), CANDIDATES_MAX);
+        assert_eq!(found.keys[0].common.key_id.as_deref(), Some("mine"));
+        assert!(
+            found
+                .keys
+                .iter()
+                .all(|key| key.common.key_id.as_deref() != Some("other"))
+        );
+        let few = Candidates::of(&keys[30..], Algorithm::PS512, None);
+        assert_eq!((few.keys.len(), few.left_out), (4, None));
+        assert!(Candidates::of(&keys, Algorithm::ES256, None).keys.is_empty());
+    }
+
+    #[test]
+    fn keys_that_take_long_are_left_out_and_it_is_said() {
+        let keys = [rsa(Some("large"), 8_192), rsa(Some("usual"), 4_096)];
+        let large = Candidates::of(&keys, Algorithm::RS256, Some("large"));
+        assert!(large.keys.is_empty());
+        assert!(large.left_out.unwrap().contains("4,096 bits"));
+        let usual = Candidates::of(&keys, Algorithm::RS256, Some("usual"));
+        assert_eq!((usual.keys.len(), usual.left_out), (1, None));
     }
 }

@@ -1,11 +1,11 @@
 //! What two versions did with the same event, compared. Pure.
 
-use crate::test_cases::{Difference, Differences, Path};
+use crate::test_cases::{Difference, Differences, Path, value_of};
 use heddle_execution::Unanswered;
 use heddle_model::shown::shown_within;
 use heddle_runtime::{NOT_RECORDED, Outcome, RunError, Status, TraceEntry};
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display, Formatter};
@@ -161,8 +161,8 @@ impl Comparison {
         if !is_cut {
             let ends = between(&end(before), &end(after));
             found.omitted = ends.omitted;
-            room = room.saturating_sub(ends.told.len());
-            found.differences = ends.told;
+            room = room.saturating_sub(ends.listed.len());
+            found.differences = ends.listed;
         }
         // Where the sandbox had no room for all of a trace, what is missing of it says nothing.
         let is_whole = before.trace_omitted == 0 && after.trace_omitted == 0;
@@ -214,15 +214,15 @@ impl Comparison {
 
     fn add(&mut self, (node_id, path, _): &Execution<'_>, differences: Differences, room: &mut usize) {
         self.omitted = self.omitted.saturating_add(differences.omitted);
-        let mut told = differences.told;
-        self.omitted = self.omitted.saturating_add(told.len().saturating_sub(*room));
-        told.truncate(*room);
-        *room = room.saturating_sub(told.len());
-        if !told.is_empty() {
+        let mut listed = differences.listed;
+        self.omitted = self.omitted.saturating_add(listed.len().saturating_sub(*room));
+        listed.truncate(*room);
+        *room = room.saturating_sub(listed.len());
+        if !listed.is_empty() {
             self.nodes.push(NodeDifference {
                 node_id: (*node_id).to_owned(),
                 path: (*path).to_owned(),
-                differences: told,
+                differences: listed,
             });
         }
     }
@@ -237,7 +237,7 @@ fn between(before: &Value, after: &Value) -> Differences {
     let told = Differences::between(&covered(before), &covered(after), &Path::default(), &[]);
     match told.is_empty() {
         true => Differences {
-            told: Vec::new(),
+            listed: Vec::new(),
             omitted: 1,
         },
         false => told,
@@ -246,7 +246,7 @@ fn between(before: &Value, after: &Value) -> Differences {
 
 /// A value without the credentials that events came with.
 fn covered(value: &Value) -> Value {
-    to_raw_value(value).map_or(Value::Null, |raw| read(&shown_within(raw)))
+    to_raw_value(value).map_or(Value::Null, |raw| value_of(&shown_within(raw)))
 }
 
 /// The entries of a trace with what they are found by.
@@ -274,10 +274,10 @@ fn value(entry: &TraceEntry) -> Value {
     fields.insert("port".to_owned(), json!(entry.port));
     fields.insert(
         "output".to_owned(),
-        entry.output.as_deref().map_or(Value::Null, read),
+        entry.output.as_deref().map_or(Value::Null, value_of),
     );
     if let Some(error) = entry.error.as_deref() {
-        fields.insert("error".to_owned(), read(error));
+        fields.insert("error".to_owned(), value_of(error));
     }
     Value::Object(fields)
 }
@@ -290,18 +290,13 @@ fn end(outcome: &Outcome) -> Value {
     } else if outcome.status == Status::Completed {
         fields.insert(
             "output".to_owned(),
-            outcome.output.as_deref().map_or(Value::Null, read),
+            outcome.output.as_deref().map_or(Value::Null, value_of),
         );
     }
     if let Some(response) = outcome.response.as_deref() {
-        fields.insert("response".to_owned(), read(response));
+        fields.insert("response".to_owned(), value_of(response));
     }
     Value::Object(fields)
-}
-
-fn read(json: &RawValue) -> Value {
-    // What the sandbox gives nests less deeply than a reader takes; anything else is told as text.
-    serde_json::from_str(json.get()).unwrap_or_else(|_| Value::from(json.get()))
 }
 
 #[cfg(test)]

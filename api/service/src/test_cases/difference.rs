@@ -2,6 +2,7 @@
 
 use super::path::{Path, Step};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -44,11 +45,16 @@ pub enum DifferenceKind {
     Unexpected,
 }
 
+/// What the sandbox has given, as a value. It nests less deeply than a reader takes; anything else is shown as text.
+pub fn value_of(json: &RawValue) -> Value {
+    serde_json::from_str(json.get()).unwrap_or_else(|_| Value::from(json.get()))
+}
+
 /// The differences of two values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     /// The first of them.
-    pub told: Vec<Difference>,
+    pub listed: Vec<Difference>,
     /// How many more there are.
     pub omitted: usize,
 }
@@ -64,7 +70,7 @@ impl Differences {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.told.is_empty() && self.omitted == 0
+        self.listed.is_empty() && self.omitted == 0
     }
 
     /// `at` is one path for all values, which goes down and up with them: a copy for each would copy the names above as often as
@@ -122,11 +128,11 @@ impl Differences {
     }
 
     fn add(&mut self, kind: DifferenceKind, at: &Path, expected: Option<&Value>, actual: Option<&Value>) {
-        if self.told.len() >= DIFFERENCES_MAX {
+        if self.listed.len() >= DIFFERENCES_MAX {
             self.omitted += 1;
             return;
         }
-        self.told.push(Difference {
+        self.listed.push(Difference {
             path: cut(at.to_string()),
             kind,
             expected: expected.map(shown),
@@ -204,11 +210,11 @@ mod tests {
         for one in values() {
             for other in values() {
                 let found = between(&one, &other, &[]);
-                let told: Vec<&str> = found.told.iter().map(|each| each.path.as_str()).collect();
+                let told: Vec<&str> = found.listed.iter().map(|each| each.path.as_str()).collect();
                 let rest = between(&one, &other, &told);
                 // Those that were only counted are told now.
                 assert_eq!(
-                    rest.told.len(),
+                    rest.listed.len(),
                     found.omitted.min(DIFFERENCES_MAX),
                     "{one} {other} {rest:?}"
                 );
@@ -223,7 +229,7 @@ mod tests {
             for other in values() {
                 let (there, back) = (between(&one, &other, &[]), between(&other, &one, &[]));
                 let places = |found: &Differences| {
-                    let mut paths: Vec<String> = found.told.iter().map(|each| each.path.clone()).collect();
+                    let mut paths: Vec<String> = found.listed.iter().map(|each| each.path.clone()).collect();
                     paths.sort();
                     paths
                 };
@@ -239,7 +245,7 @@ mod tests {
         let actual = json!({"n": 1.0, "items": [{"at": "z", "id": 7}, {"id": 2, "at": "q"}, 3], "new": []});
         let found = between(&expected, &actual, &["output.items[*].at"]);
         let told: Vec<(&str, DifferenceKind)> = found
-            .told
+            .listed
             .iter()
             .map(|each| (each.path.as_str(), each.kind))
             .collect();
@@ -253,11 +259,11 @@ mod tests {
             ]
         );
         assert_eq!(
-            (&found.told[0].expected, &found.told[0].actual),
+            (&found.listed[0].expected, &found.listed[0].actual),
             (&Some(json!(1)), &Some(json!(7)))
         );
         assert_eq!(
-            (&found.told[2].expected, &found.told[2].actual),
+            (&found.listed[2].expected, &found.listed[2].actual),
             (&Some(json!(null)), &None)
         );
     }
@@ -266,9 +272,9 @@ mod tests {
     fn what_is_told_is_bounded() {
         let (one, other) = (json!(vec![1; 500]), json!(vec![2; 500]));
         let found = between(&one, &other, &[]);
-        assert_eq!((found.told.len(), found.omitted), (DIFFERENCES_MAX, 450));
+        assert_eq!((found.listed.len(), found.omitted), (DIFFERENCES_MAX, 450));
         let found = between(&json!("x".repeat(100_000)), &json!(null), &[]);
-        let expected = found.told[0].expected.clone().unwrap();
+        let expected = found.listed[0].expected.clone().unwrap();
         assert_eq!(
             (&expected["truncated"], &expected["bytes"]),
             (&json!(true), &json!(100_002))
@@ -285,8 +291,8 @@ mod tests {
         let mut other = one.clone();
         other[name.as_str()][499_999] = json!(2);
         let found = between(&one, &other, &[]);
-        assert_eq!((found.told.len(), found.omitted), (1, 0));
-        let path = found.told[0].path.as_str();
+        assert_eq!((found.listed.len(), found.omitted), (1, 0));
+        let path = found.listed[0].path.as_str();
         assert!(path.starts_with("output.ää") && path.ends_with('…') && path.len() < 1_100);
     }
 }

@@ -171,7 +171,7 @@ async fn effects(
         let first = compiled.errors.into_iter().next();
         let why = first.map_or_else(String::new, |first| format!(": {}", first.message));
         Code::Validation.with(format!(
-            "Version {} can't be compiled, so what its nodes would do is not known{why}",
+            "Version {} can't be compiled, so it is unknown what its nodes would do{why}",
             version.1
         ))
     })?;

@@ -17,7 +17,7 @@ pub enum Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path(Vec<Step>);
 
-/// A text is no path.
+/// A text is not a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a path such as `output.items[0].id`, at `{0}`")]
 pub struct NotAPath(String);

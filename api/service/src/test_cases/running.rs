@@ -9,7 +9,7 @@ use crate::patterns::{self, no_definitions};
 use heddle_compiler::Options;
 use heddle_execution::blocking::computing;
 use heddle_execution::compile::{Sources, is_empty};
-use heddle_execution::{TestRun, TestRunError, Wishes};
+use heddle_execution::{TestOptions, TestRun, TestRunError};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, Detail, ServiceError};
@@ -343,14 +343,14 @@ impl Runner<'_> {
             );
             return Ok(Err(CaseError::new("NOT_RUN", message, None)));
         }
-        let wasm = match told(self.module(case).await)? {
+        let wasm = match of_the_test(self.module(case).await)? {
             Ok(Ok(wasm)) => wasm,
             Ok(Err(error)) | Err(error) => return Ok(Err(error)),
         };
         let run = TestRun {
             wasm,
             event: to_raw_value(&case.event).map_err(ServiceError::internal)?,
-            wishes: Wishes {
+            options: TestOptions {
                 trigger_node_id: case.trigger_node_id.clone(),
                 environment: case.environment_id,
                 seed: Some(case.seed.unwrap_or(1)),
@@ -365,8 +365,8 @@ impl Runner<'_> {
             TestRunError::Refused(error) => Code::Validation.with(error.to_string()),
             TestRunError::Other(error) => error,
         });
-        let outcome = match told(prepared)? {
-            Ok(prepared) => told(prepared.run().await)?.map(|(outcome, _)| outcome),
+        let outcome = match of_the_test(prepared)? {
+            Ok(prepared) => of_the_test(prepared.run().await)?.map(|(outcome, _)| outcome),
             Err(error) => Err(error),
         };
         Ok(outcome.and_then(|outcome| match &outcome.error {
@@ -379,7 +379,7 @@ impl Runner<'_> {
         }))
     }
 
-    /// The graph with the case's pins as a module, or why it is none.
+    /// The graph with the case's pins as a module, or why it has none.
     async fn module(&mut self, case: &Case) -> Result<Result<Vec<u8>, CaseError>, ServiceError> {
         let key = ModuleKey {
             pins: case.pins.clone(),
@@ -428,8 +428,8 @@ fn sized(case: &Case, outcome: &Outcome) -> Result<(Compared, usize), ServiceErr
     Ok((found, bytes))
 }
 
-/// Tells an error with the test, unless it is the server's own.
-fn told<T>(result: Result<T, ServiceError>) -> Result<Result<T, CaseError>, ServiceError> {
+/// An error is the test's, unless it is the server's own.
+fn of_the_test<T>(result: Result<T, ServiceError>) -> Result<Result<T, CaseError>, ServiceError> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(error) if error.code() == Code::Internal => Err(error),

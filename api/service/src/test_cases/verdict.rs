@@ -1,12 +1,11 @@
 //! Whether a run gave what was expected. Pure.
 
 use super::case::{Case, Expectation, ExpectedError};
-use super::difference::{Difference, Differences};
+use super::difference::{Difference, Differences, value_of};
 use super::path::Path;
 use heddle_model::error::ServiceError;
 use heddle_runtime::{Outcome, RunError, Status, TraceEntry};
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -61,7 +60,7 @@ pub fn compare(case: &Case, outcome: &Outcome) -> Result<Compared, ServiceError>
             true => Verdict::Passed,
             false => Verdict::Failed,
         },
-        differences: found.told,
+        differences: found.listed,
         omitted: found.omitted,
         actual,
     })
@@ -76,11 +75,11 @@ fn given(expected: &Expectation, outcome: &Outcome) -> Expectation {
         Some(error) => Expectation {
             output: None,
             nodes,
-            error: Some(told(error)),
+            error: Some(expected_error(error)),
         },
         None => Expectation {
             output: match outcome.status {
-                Status::Completed => Some(outcome.output.as_deref().map_or(Value::Null, value)),
+                Status::Completed => Some(outcome.output.as_deref().map_or(Value::Null, value_of)),
                 Status::Failed | Status::Paused | Status::Parked => None,
             },
             nodes,
@@ -89,7 +88,7 @@ fn given(expected: &Expectation, outcome: &Outcome) -> Expectation {
     }
 }
 
-fn told(error: &RunError) -> ExpectedError {
+fn expected_error(error: &RunError) -> ExpectedError {
     ExpectedError {
         code: Some(error.code.to_string()),
         message: Some(error.message.clone()),
@@ -97,15 +96,10 @@ fn told(error: &RunError) -> ExpectedError {
     }
 }
 
-fn value(json: &RawValue) -> Value {
-    // What the sandbox gives nests less deeply than a reader takes; anything else is told as text.
-    serde_json::from_str(json.get()).unwrap_or_else(|_| Value::from(json.get()))
-}
-
 /// A node's output, or those of all its executions if it had several; `None`: it has given none.
 fn node_output(trace: &[TraceEntry], node_id: &str) -> Option<Value> {
     let mut executions = trace.iter().filter(|entry| entry.node_id == node_id);
-    let output = |entry: &TraceEntry| entry.output.as_deref().map(value);
+    let output = |entry: &TraceEntry| entry.output.as_deref().map(value_of);
     let first = executions.next()?;
     let rest: Vec<Value> = executions
         .map(|entry| output(entry).unwrap_or_default())

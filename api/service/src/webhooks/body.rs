@@ -101,7 +101,7 @@ impl Fields {
 
 fn form(content_type: &str, body: &[u8]) -> Result<Value, Problem> {
     let mut fields = Fields::default();
-    // Forms are UTF-8, unless their sender says otherwise: the standard knows no such parameter, so that an unknown one is no mistake.
+    // Forms are UTF-8, unless their sender says otherwise: the standard knows no such parameter, so that an unknown one is not a mistake.
     let named = charset(content_type).and_then(|label| Encoding::for_label_no_replacement(label.as_bytes()));
     let Some(encoding) = named.filter(|encoding| *encoding != encoding_rs::UTF_8) else {
         for (name, value) in form_urlencoded::parse(body) {
@@ -182,7 +182,7 @@ fn text(content_type: &str, bytes: &[u8]) -> Result<String, Problem> {
     };
     let (text, _, is_broken) = encoding.decode(bytes);
     match is_broken {
-        true => Err(format!("is not a text in {}", encoding.name())),
+        true => Err(format!("is not valid text in {}", encoding.name())),
         false => Ok(text.into_owned()),
     }
 }

@@ -4,7 +4,8 @@
 use crate::rooms::{Room, Rooms};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
-use heddle_model::ids::EndpointId;
+use heddle_model::ids::{EndpointId, UserId, WebhookLogId};
+use heddle_store::runs::large_events;
 use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
 use heddle_store::{Load, Sql, Store, StoreError};
@@ -40,7 +41,7 @@ pub struct Entry {
 pub struct Tap {
     pub endpoint: EndpointId,
     pub event: Arc<str>,
-    pub room: Room<EndpointId>,
+    pub room: Room<Option<UserId>>,
 }
 
 enum Message {
@@ -52,7 +53,8 @@ enum Message {
 #[derive(Clone)]
 pub struct Journal {
     messages: mpsc::Sender<Message>,
-    rooms: Rooms<EndpointId>,
+    /// By who owns what is deployed, however many webhooks that has.
+    rooms: Rooms<Option<UserId>>,
 }
 
 impl Journal {
@@ -66,9 +68,10 @@ impl Journal {
         }
     }
 
-    /// Room to keep an event of so many bytes until it is written. `None`: it is not to be kept, since too much of others is.
-    pub fn tap_room(&self, endpoint: EndpointId, bytes: usize) -> Option<Room<EndpointId>> {
-        self.rooms.take(endpoint, bytes)
+    /// Room to keep an event of so many bytes of an owner's until it is written; whose are not deployed share theirs. `None`: it is not to
+    /// be kept, since too much is already.
+    pub fn tap_room(&self, owner: Option<UserId>, bytes: usize) -> Option<Room<Option<UserId>>> {
+        self.rooms.take(owner, bytes)
     }
 
     /// Writes an entry down, soon.
@@ -108,7 +111,7 @@ async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
             }
         }
         if !logs.is_empty() {
-            write(&store, &logs, &taps.newest()).await;
+            write(&store, &logs, taps.newest()).await;
         }
         drop(rooms);
         for done in waiting {
@@ -143,6 +146,7 @@ impl Taps {
     fn add(&mut self, endpoint_id: EndpointId, received_at: Timestamp, event: Arc<str>) {
         *self.count.entry(endpoint_id).or_default() += 1;
         self.rows.push(TapRow {
+            id: WebhookLogId::new(),
             endpoint_id,
             received_at,
             event,
@@ -165,20 +169,47 @@ fn bytes_of(events: &[TapRow]) -> usize {
     events.iter().map(|event| event.event.len()).sum()
 }
 
+/// A large event that is stored in pieces, before its row, which has this id.
+type Large = (WebhookLogId, Arc<str>);
+
 /// What one transaction writes.
-struct Piece<'a> {
-    lines: &'a [LogRow],
-    events: &'a [TapRow],
+enum Part<'a> {
+    /// Lines of the log and events for taps.
+    Rows {
+        lines: &'a [LogRow],
+        events: &'a [TapRow],
+    },
+    /// A piece of the event of a row.
+    OfEvent {
+        row: WebhookLogId,
+        number: i64,
+        text: &'a str,
+    },
 }
 
-impl<'a> Piece<'a> {
-    /// All in one if it is few. Events are as large as their senders make them.
-    fn of(lines: &'a [LogRow], events: &'a [TapRow], rows_max: usize) -> VecDeque<Self> {
-        if lines.len() + events.len() <= rows_max && bytes_of(events) <= GROUP_BYTES_MAX {
-            return [Piece { lines, events }].into();
+impl<'a> Part<'a> {
+    /// All in one if it is few. Events are as large as their senders make them. Lines don't wait for these.
+    fn of(
+        lines: &'a [LogRow],
+        (large, events): (&'a [Large], &'a [TapRow]),
+        rows_max: usize,
+    ) -> VecDeque<Self> {
+        let are_few = lines.len() + events.len() <= rows_max && bytes_of(events) <= GROUP_BYTES_MAX;
+        if are_few && large.is_empty() {
+            return [Part::Rows { lines, events }].into();
         }
-        let of_lines = lines.chunks(rows_max).map(|lines| Piece { lines, events: &[] });
-        let mut pieces: VecDeque<Self> = of_lines.collect();
+        let of_lines = lines
+            .chunks(rows_max)
+            .map(|lines| Part::Rows { lines, events: &[] });
+        let of_events = large.iter().flat_map(|(row, event)| {
+            let pieces = large_events::numbered(event);
+            pieces.map(move |(number, text)| Part::OfEvent {
+                row: *row,
+                number,
+                text,
+            })
+        });
+        let mut parts: VecDeque<Self> = of_lines.chain(of_events).collect();
         let mut left = events;
         while !left.is_empty() {
             let mut bytes: usize = 0;
@@ -186,33 +217,54 @@ impl<'a> Piece<'a> {
                 bytes = bytes.saturating_add(event.event.len());
                 bytes <= GROUP_BYTES_MAX
             });
-            // One that is larger is a piece by itself.
+            // One that is larger is a part by itself.
             let (events, rest) = left.split_at(fit.count().max(1));
-            pieces.push_back(Piece { lines: &[], events });
+            parts.push_back(Part::Rows { lines: &[], events });
             left = rest;
         }
-        pieces
+        parts
     }
 
     fn load(&self) -> Load {
-        Load::of(None, bytes_of(self.events))
+        let bytes = match self {
+            Part::Rows { events, .. } => bytes_of(events),
+            Part::OfEvent { text, .. } => text.len(),
+        };
+        Load::of(None, bytes)
+    }
+
+    fn lines(&self) -> usize {
+        match self {
+            Part::Rows { lines, .. } => lines.len(),
+            Part::OfEvent { .. } => 0,
+        }
     }
 
     fn statements(&self) -> Vec<Sql> {
-        let mut statements = webhook_logs::append_for_ingestion(self.lines);
-        statements.extend(webhook_logs::tap_for_ingestion(self.events));
-        statements
+        match self {
+            Part::Rows { lines, events } => {
+                let mut statements = webhook_logs::append_for_ingestion(lines);
+                statements.extend(webhook_logs::tap_for_ingestion(events));
+                statements
+            }
+            Part::OfEvent { row, number, text } => {
+                vec![large_events::insertion(&row.shared_text(), *number, text)]
+            }
+        }
     }
 }
 
-async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
-    let rows_max = if store.is_shared() { GROUP_MAX } else { PIECE_MAX };
-    let mut pieces = Piece::of(logs, taps, rows_max);
+async fn write(store: &Store, logs: &[LogRow], mut taps: Vec<TapRow>) {
+    let (rows_max, large) = match store.is_shared() {
+        true => (GROUP_MAX, Vec::new()),
+        false => (PIECE_MAX, webhook_logs::set_apart_for_ingestion(&mut taps)),
+    };
+    let mut parts = Part::of(logs, (large.as_slice(), taps.as_slice()), rows_max);
     let mut attempt = 1;
-    while let Some(piece) = pieces.front() {
-        match store.execute_all(piece.load(), piece.statements()).await {
+    while let Some(part) = parts.front() {
+        match store.execute_all(part.load(), part.statements()).await {
             Ok(()) => {
-                pieces.pop_front();
+                parts.pop_front();
             }
             Err(error @ StoreError::Unavailable(_)) if attempt < ATTEMPTS_MAX => {
                 tracing::warn!(error = %chain(&error), attempt, "can't write the webhook log now");
@@ -220,10 +272,22 @@ async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
                 attempt += 1;
             }
             Err(error) => {
-                let lines: usize = pieces.iter().map(|piece| piece.lines.len()).sum();
+                let lines: usize = parts.iter().map(Part::lines).sum();
                 tracing::error!(error = %chain(&error), lines, "{lines} lines of the webhook log were lost");
+                forget(store, &large).await;
                 return;
             }
+        }
+    }
+}
+
+/// Removes what is stored of large events whose rows are not. What can't be removed now is removed later, as after a crash.
+async fn forget(store: &Store, large: &[Large]) {
+    for (row, event) in large {
+        let removal = large_events::removal(&row.shared_text());
+        let removed = store.execute_all(Load::of(None, event.len()), vec![removal]);
+        if removed.await.is_err() {
+            return;
         }
     }
 }

@@ -1,10 +1,11 @@
 //! JSON Web Tokens by which senders prove who they are: signed with the webhook's secret or a key of the issuer's, not
 //! expired, and made for this audience if the node names one.
 
-use crate::auth::signing;
+use crate::auth::signing::{self, Candidates};
 use heddle_model::clock::Timestamp;
 use heddle_model::signature::{Jwt, Refusal, Scheme, after, header};
 use http::HeaderMap;
+use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde_json::value::{RawValue, to_raw_value};
@@ -13,8 +14,6 @@ use std::borrow::Cow;
 
 /// Clocks differ by so much.
 const LEEWAY_S: i64 = 60;
-/// Keys of a set that are tried.
-const KEYS_MAX: usize = 32;
 
 /// A token as a webhook takes them, of which nothing is checked yet.
 pub(super) struct Token<'h> {
@@ -42,11 +41,15 @@ impl Token<'_> {
         let Some((message, signature)) = self.text.rsplit_once('.') else {
             return false;
         };
-        let signs = |key: DecodingKey| {
+        let signs = |key: &Jwk| {
+            let Ok(key) = DecodingKey::from_jwk(key) else {
+                return false;
+            };
             let verified = jsonwebtoken::crypto::verify(signature, message.as_bytes(), &key, self.algorithm);
             verified.unwrap_or_default()
         };
-        fitting(&set.keys, self.id.as_deref()).any(signs)
+        let candidates = Candidates::of(&set.keys, self.algorithm, self.id.as_deref());
+        candidates.keys.into_iter().any(signs)
     }
 }
 
@@ -101,25 +104,28 @@ pub fn claims(
         required.push("iss");
     }
     validation.set_required_spec_claims(&required);
-    let mut failure = refused("none of the webhook's keys has its key id");
-    for key in keys(jwt, (secret, published), algorithm, id.as_deref()) {
+    let (keys, left_out) = keys(jwt, (secret, published), algorithm, id.as_deref());
+    let mut failure = refused(left_out.unwrap_or("none of the webhook's keys has its key id"));
+    for key in keys {
         match jsonwebtoken::decode::<Map<String, Value>>(text, &key, &validation) {
             Ok(decoded) => return in_time(&decoded.claims, now),
+            // One that was left out may have.
+            Err(error) if left_out.is_some() && matches!(error.kind(), ErrorKind::InvalidSignature) => {}
             Err(error) => failure = Refusal::Unacceptable(error.to_string().into()),
         }
     }
     Err(failure)
 }
 
-/// The keys that may have signed a token.
+/// The keys that may have signed a token, and why there are no more.
 fn keys(
     jwt: &Jwt,
     (secret, published): (&str, Option<&JwkSet>),
     algorithm: Algorithm,
     id: Option<&str>,
-) -> Vec<DecodingKey> {
+) -> (Vec<DecodingKey>, Option<&'static str>) {
     if is_shared(algorithm) {
-        return vec![DecodingKey::from_secret(secret.as_bytes())];
+        return (vec![DecodingKey::from_secret(secret.as_bytes())], None);
     }
     let written: Option<JwkSet> = match published {
         Some(_) => None,
@@ -127,16 +133,10 @@ fn keys(
     };
     let set = published.or(written.as_ref());
     let keys = set.map(|set| set.keys.as_slice()).unwrap_or_default();
-    fitting(keys, id).collect()
-}
-
-/// The keys of a set that are not said to be others than the one with this id.
-fn fitting(keys: &[Jwk], id: Option<&str>) -> impl Iterator<Item = DecodingKey> {
-    let fits = keys
-        .iter()
-        .filter(move |key| id.is_none() || key.common.key_id.is_none() || key.common.key_id.as_deref() == id);
-    fits.take(KEYS_MAX)
-        .filter_map(|key| DecodingKey::from_jwk(key).ok())
+    let candidates = Candidates::of(keys, algorithm, id);
+    let usable = candidates.keys.into_iter();
+    let usable = usable.filter_map(|key| DecodingKey::from_jwk(key).ok());
+    (usable.collect(), candidates.left_out)
 }
 
 const fn is_shared(algorithm: Algorithm) -> bool {

@@ -201,7 +201,7 @@ impl KeySets {
 
     async fn ask(&self, address: &str) -> Result<JwkSet, String> {
         let Ok(url) = Url::parse(address) else {
-            return Err("the address of the issuer's keys is none".to_owned());
+            return Err("the address of the issuer's keys is not a URL".to_owned());
         };
         let place = url.origin().ascii_serialization();
         let asked = tokio::time::timeout(TIMEOUT, self.exchange(url)).await;

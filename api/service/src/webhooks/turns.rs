@@ -98,7 +98,7 @@ impl Turns {
 
 fn too_many() -> ServiceError {
     Code::Unavailable
-        .with("Too many webhooks of this one's owner are waiting: try again shortly.")
+        .with("Too many webhooks of the same owner are waiting: try again shortly.")
         .retry_after_s(RETRY_AFTER_S)
 }
 

@@ -168,7 +168,7 @@ fn connection(connection: &ApiConnection) -> String {
         });
     let fields: Vec<String> = fields.collect();
     format!(
-        "  connection to make: {} ({})",
+        "  connection to create: {} ({})",
         connection.name,
         fields.join(", ")
     )

@@ -1,7 +1,7 @@
 //! `heddle status`, `diff`, `pull` and `push`.
 
 use super::opened;
-use super::words::{line, report, told, word};
+use super::words::{line, report, state_of, word};
 use super::workspace_files::{Wanted, WorkspaceFiles};
 use crate::cli::case;
 use crate::cli::failure::{Exit, Failure};
@@ -100,18 +100,18 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
         gone.any(|pattern| pattern.name == test.pattern) && test.there == Since::Gone
     };
     let patterns = all.iter().filter(|pattern| !pattern.is_in_step());
-    let patterns = patterns.map(|pattern| (pattern.name.clone(), told(pattern.here, pattern.there)));
+    let patterns = patterns.map(|pattern| (pattern.name.clone(), state_of(pattern.here, pattern.there)));
     let differing = cases.iter().filter(|test| !test.is_in_step());
     let differing = differing.map(|test| {
-        let told = match test.here != Since::New && is_gone(test) {
+        let state = match test.here != Since::New && is_gone(test) {
             true => "its pattern was deleted on the server",
-            false => told(test.here, test.there),
+            false => state_of(test.here, test.there),
         };
-        (test.place(), told)
+        (test.place(), state)
     });
     let mut lines: Vec<String> = patterns
         .chain(differing)
-        .map(|(name, told)| format!("{name:44} {told}"))
+        .map(|(name, state)| format!("{name:44} {state}"))
         .collect();
     lines.extend(around.lines());
     for line in &lines {

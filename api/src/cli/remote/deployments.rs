@@ -142,7 +142,7 @@ fn warning(line: &Line, told: &Subscribed) -> String {
     let place = line.environment.as_deref().map(|name| format!(" in {name}"));
     let (place, error) = (
         place.unwrap_or_default(),
-        told.error.as_deref().unwrap_or("it is about to be told"),
+        told.error.as_deref().unwrap_or("heddle is about to register it"),
     );
     let Line { pattern, .. } = line;
     let Subscribed {

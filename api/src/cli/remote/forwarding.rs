@@ -144,7 +144,7 @@ impl Forwarder {
                 }
                 Err(Problem::Local(failure)) => return Err(failure),
                 Err(Problem::Server(error)) => match passes(&error) {
-                    true => self.tell(&error.to_string()),
+                    true => self.note_once(&error.to_string()),
                     false => return Err(error.into()),
                 },
             }
@@ -153,7 +153,7 @@ impl Forwarder {
     }
 
     /// Says once what is waited for.
-    fn tell(&mut self, what: &str) {
+    fn note_once(&mut self, what: &str) {
         if self.told != what {
             what.clone_into(&mut self.told);
             output::note(&format!("{what}; trying again"));
@@ -198,7 +198,7 @@ impl Forwarder {
             let place = match self.place(&event.node_id).await? {
                 Found::Place(place) => place,
                 Found::NotYet(why) => {
-                    self.tell(&why);
+                    self.note_once(&why);
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
@@ -224,7 +224,7 @@ impl Forwarder {
                 Err(error) if error.is_connect() => {
                     self.done.remove(key);
                     self.remember();
-                    self.tell(&format!("{}: nobody listens there", place.url));
+                    self.note_once(&format!("{}: nobody listens there", place.url));
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }

@@ -102,7 +102,7 @@ async fn follow(
     let listening = async { Ok::<_, Failure>(listen(server, pattern, sender).await) };
     let telling = async {
         while let Some((event, data)) = receiver.recv().await {
-            tell(args, directory, server, &event, &data).await?;
+            print_event(args, directory, server, &event, &data).await?;
         }
         Ok::<_, Failure>(())
     };
@@ -149,7 +149,7 @@ async fn listen(
 }
 
 /// Prints an event; a run that has ended with what it has logged.
-async fn tell(
+async fn print_event(
     args: &LogsArgs,
     directory: &Directory,
     server: &Server,

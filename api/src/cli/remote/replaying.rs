@@ -1,6 +1,6 @@
 //! `heddle replay`: what another version of a pattern does with the events of what is deployed. Nothing leaves, and nothing is stored.
 
-use super::running::{environment, id_of, tell_rights};
+use super::running::{environment, id_of, print_rights};
 use super::{opened, pattern_name};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
@@ -160,14 +160,14 @@ async fn all(
             .ask(Method::POST, path, Some(&Value::Object(body.clone())))
             .await?;
         if sums.all() == 0 && !args.json {
-            tell_rights(&report)?;
+            print_rights(&report)?;
         }
         let before = sums.all();
         sums.add(&report);
         for run in report["runs"].as_array().into_iter().flatten() {
             match args.json {
                 true => output::result(&run.to_string())?,
-                false => tell(run)?,
+                false => print_run(run)?,
             }
         }
         let cursor = report["nextCursor"].as_str().map(str::to_owned);
@@ -179,7 +179,7 @@ async fn all(
 }
 
 /// Tells of an event what differs, by node and field.
-fn tell(run: &Value) -> Result<(), Failure> {
+fn print_run(run: &Value) -> Result<(), Failure> {
     let text = |name: &str| plain(run[name].as_str().unwrap_or_default());
     output::result(&format!(
         "{}  {}  {}",

@@ -39,7 +39,7 @@ const OF_THE_CONNECTION: [&str; 13] = [
     "upgrade",
 ];
 const FORM: &str = "application/x-www-form-urlencoded";
-/// The field in Twilio's addresses by which they stand for a body that is no form.
+/// The field in Twilio's addresses by which they stand for a body that is not a form.
 const TWILIO_HASH: &str = "bodySHA256";
 
 /// An event as its pattern receives it.

@@ -29,7 +29,7 @@ pub struct DeployArgs {
     /// Refuse unless all tests of the pattern pass.
     #[arg(long)]
     require_tests: bool,
-    /// Refuse if the version does something else than what is deployed with the newest 100 recorded events.
+    /// Refuse if the version treats any of the newest 100 recorded events differently from what is deployed.
     #[arg(long)]
     require_replay: bool,
     #[command(flatten)]
@@ -158,8 +158,8 @@ pub fn deploy(args: &DeployArgs) -> Result<ExitCode, Failure> {
         let path = format!("/api/patterns/{id}/deploy");
         let done = server.ask(Method::POST, &path, Some(&body)).await;
         let done = done.map_err(|error| refused(error, name, &args.env))?;
-        told(name, &args.env, &done["data"])?;
-        tell_webhooks(&server, id, &environment, &done["data"]).await;
+        print_deployment(name, &args.env, &done["data"])?;
+        print_webhooks(&server, id, &environment, &done["data"]).await;
         Ok::<_, Failure>(())
     })??;
     Ok(ExitCode::SUCCESS)
@@ -191,8 +191,8 @@ pub fn promote(args: &PromoteArgs) -> Result<ExitCode, Failure> {
         let path = format!("/api/deployments/{from}/promote");
         let done = server.ask(Method::POST, &path, Some(&body)).await;
         let done = done.map_err(|error| refused(error, name, &args.to))?;
-        told(name, &args.to, &done["data"])?;
-        tell_webhooks(&server, id, &to, &done["data"]).await;
+        print_deployment(name, &args.to, &done["data"])?;
+        print_webhooks(&server, id, &to, &done["data"]).await;
         Ok::<_, Failure>(())
     })??;
     Ok(ExitCode::SUCCESS)
@@ -208,14 +208,14 @@ fn refused(error: Error, name: &str, environment: &str) -> Failure {
         "REPLAY_DIFFERS" => format!(
             "`heddle replay {name} --env {environment}` shows the differences, of what is here; `--acknowledge-differences` says that they are wanted"
         ),
-        "RIGHTS_NOT_APPROVED" => "`--approve-rights` approves them, by a key of an admin".to_owned(),
+        "RIGHTS_NOT_APPROVED" => "`--approve-rights` approves them, with the key of an admin".to_owned(),
         _ => return error.into(),
     };
     let message = format!("{error}\n{more}");
     Failure::new(Exit::Failed, "REFUSED", message)
 }
 
-fn told(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
+fn print_deployment(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
     for warning in data["warnings"].as_array().into_iter().flatten() {
         output::note(&format!(
             "warning: {}",
@@ -235,7 +235,7 @@ fn told(name: &str, environment: &str, data: &Value) -> Result<(), Failure> {
     output::result(&format!(
         "{name}: version {version} would be deployed to {environment}"
     ))?;
-    tell_rights(data)?;
+    print_rights(data)?;
     for missing in missing_in(data) {
         output::result(&format!("  missing: {missing}"))?;
     }
@@ -257,8 +257,8 @@ fn missing_in(data: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Tells where senders reach what was just deployed. It is deployed all the same if that can't be told.
-async fn tell_webhooks(server: &Server, pattern: &str, environment: &str, deployed: &Value) {
+/// Prints where senders reach what was just deployed. It is deployed all the same if that is unknown.
+async fn print_webhooks(server: &Server, pattern: &str, environment: &str, deployed: &Value) {
     if deployed["dryRun"] == true {
         return;
     }
@@ -280,8 +280,8 @@ async fn tell_webhooks(server: &Server, pattern: &str, environment: &str, deploy
     }
 }
 
-/// Tells which rights a version has and the deployed one has not, and the other way round.
-pub(super) fn tell_rights(data: &Value) -> Result<(), Failure> {
+/// Prints which rights a version has and the deployed one has not, and the other way round.
+pub(super) fn print_rights(data: &Value) -> Result<(), Failure> {
     for (what, list) in [
         ("would be allowed", "rightsAdded"),
         ("would no longer be allowed", "rightsRemoved"),

@@ -38,7 +38,7 @@ pub fn tap(args: &TapArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(
             Exit::Failed,
             "NOT_FOUND",
-            "no event has come to this pattern's webhooks",
+            "this pattern's webhooks have not received any events",
         ));
     }
     for event in events.into_iter().take(args.last) {

@@ -20,7 +20,7 @@ pub fn word(since: Since) -> &'static str {
 }
 
 /// For people, with what to do.
-pub fn told(here: Since, there: Since) -> &'static str {
+pub fn state_of(here: Since, there: Since) -> &'static str {
     match (here, there) {
         (Since::Same, Since::Same) => "as on the server",
         (Since::Changed, Since::Same) => "changed here: push",

@@ -1,7 +1,7 @@
 //! What `heddle status`, `diff`, `pull` and `push` do with what is around patterns: environments, and the list of connections.
 
 use super::pattern_name;
-use super::words::{line, report, told, word};
+use super::words::{line, report, state_of, word};
 use crate::cli::failure::Failure;
 use crate::cli::output;
 use heddle_remote::connections::{self, CONNECTIONS, Connections};
@@ -108,15 +108,15 @@ impl WorkspaceFiles {
         let mut lines = Vec::new();
         for environment in &self.environments {
             if !environment.is_in_step() {
-                let told = told(environment.here, environment.there);
-                lines.push(format!("{:44} {told}", environment.place()));
+                let state = state_of(environment.here, environment.there);
+                lines.push(format!("{:44} {state}", environment.place()));
             }
         }
         if let Some(connections) = &self.connections
             && connections.there != Since::Same
         {
-            let told = told(Since::Same, connections.there);
-            lines.push(format!("{CONNECTIONS:44} {told}"));
+            let state = state_of(Since::Same, connections.there);
+            lines.push(format!("{CONNECTIONS:44} {state}"));
         }
         lines.extend(self.missing());
         lines

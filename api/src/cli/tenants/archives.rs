@@ -1,6 +1,6 @@
 //! `heddle tenants export` and `import`: a workspace as a file, by the operator's API. One part at a time is in memory.
 
-use super::operator::{Operator, told};
+use super::operator::{Operator, print_data};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::progress::Progress;
 use clap::Args;
@@ -183,7 +183,7 @@ impl Operator {
         let parts = named?;
         let bytes = fs::metadata(&args.file).map_or(0, |file| file.len());
         let done = json!({"data": {"file": args.file, "bytes": bytes, "parts": parts}});
-        told(&done, json, |_| {
+        print_data(&done, json, |_| {
             format!("{} ({bytes} bytes)", args.file.display())
         })
     }
@@ -253,7 +253,7 @@ impl Operator {
             }
             failure => failure,
         })?;
-        told(&done, json, imported)
+        print_data(&done, json, imported)
     }
 
     async fn sent(&self, archive: &mut Archive<'_>, id: &str, begun: &Value) -> Result<Value, Failure> {

@@ -65,7 +65,7 @@ impl Operator {
         answer.text().await.map_err(|error| self.unreachable(error))
     }
 
-    /// An answer that is no refusal.
+    /// An answer that is not a refusal.
     pub async fn answered(&self, request: RequestBuilder) -> Result<Answer, Failure> {
         let answer = request.send().await.map_err(|error| self.unreachable(error))?;
         let status = answer.status();
@@ -93,7 +93,7 @@ impl Operator {
 }
 
 /// Prints the data of an answer: as JSON, or as text for people.
-pub fn told(answer: &Value, json: bool, text: impl FnOnce(&Value) -> String) -> Result<(), Failure> {
+pub fn print_data(answer: &Value, json: bool, text: impl FnOnce(&Value) -> String) -> Result<(), Failure> {
     let data = &answer["data"];
     match json {
         true => output::result(&data.to_string()),

@@ -76,7 +76,7 @@ impl Coverage {
     }
 
     /// For people.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let mut text = format!(
             "{}: {} of {} nodes, {} of {} ports\n",
             self.pattern,

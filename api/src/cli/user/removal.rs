@@ -31,7 +31,7 @@ pub(super) async fn remove(
         return Err(conflict(&plan));
     }
     if !is_sure {
-        return tell(json, &user.email, &plan, false);
+        return report(json, &user.email, &plan, false);
     }
     // A server on SQLite hears nothing of what others do to its database: it would go on running what is gone.
     let _lock = match config.database_url.is_none() && !plan.ended.is_empty() {
@@ -57,7 +57,7 @@ pub(super) async fn remove(
             for workspace in &plan.go {
                 remove_files(config, workspace).await?;
             }
-            tell(json, &user.email, &plan, true)
+            report(json, &user.email, &plan, true)
         }
         Err(Refused::InTheWay(plan)) => Err(conflict(&plan)),
         Err(Refused::Broken(error)) => Err(broken(&error)),
@@ -93,7 +93,7 @@ fn conflict(plan: &Plan) -> Failure {
     Failure::new(Exit::Failed, "CONFLICT", in_the_way(plan))
 }
 
-fn tell(json: bool, email: &str, plan: &Plan, is_done: bool) -> Result<(), Failure> {
+fn report(json: bool, email: &str, plan: &Plan, is_done: bool) -> Result<(), Failure> {
     let names: Vec<&str> = plan.go.iter().map(|workspace| &*workspace.name).collect();
     if json {
         let told = json!({"email": email, "removed": is_done, "workspaces": names, "patterns": plan.patterns,

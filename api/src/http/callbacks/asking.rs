@@ -175,7 +175,7 @@ fn refused(
 ) -> Result<Response, ApiError> {
     match by_page {
         true => Ok(page::form(form, true, ("", &Filled::sent(form, given)), mistakes)),
-        false => Err(Code::Validation.with(form.told(mistakes)).into()),
+        false => Err(Code::Validation.with(form.summary(mistakes)).into()),
     }
 }
 

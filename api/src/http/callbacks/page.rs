@@ -67,7 +67,7 @@ pub fn thanks(text: &str) -> Response {
         "" => "<p>You can close this page.</p>".to_owned(),
         text => format!("<p class=\"text\">{}</p>", escaped(text, TEXT_CHARS_MAX)),
     };
-    page(Response::new(Body::empty()), "Your answer was taken", &body)
+    page(Response::new(Body::empty()), "Your answer has arrived", &body)
 }
 
 /// What the caller gets whose call has counted.

@@ -137,8 +137,8 @@ async fn change_connection(
                 }
             }
             connections::update(db, &service.vault, &editor, &opened).await?;
-            let told = Action::ConnectionChanged.of(Object::Connection(id));
-            audit::note(db, &editor, told).await?;
+            let entry = Action::ConnectionChanged.of(Object::Connection(id));
+            audit::note(db, &editor, entry).await?;
             let environments = workspaces::environments(db, &editor).await?;
             reseed(db, &service, &environments, &opened).await?;
             let own: &[Quota] = &[Quota::ConnectionBytes];

@@ -193,10 +193,10 @@ async fn test_connection(
         opened = match with_token(&app, opened).await {
             Ok(opened) => opened,
             Err(error) => {
-                let told = Action::ConnectionTested
+                let entry = Action::ConnectionTested
                     .of(Object::Connection(id))
                     .ended(Outcome::Failed);
-                audit::note(&app, &editor, told).await?;
+                audit::note(&app, &editor, entry).await?;
                 return Ok(axum::Json(ConnectionTestResult {
                     ok: false,
                     message: sentence(&error),
@@ -229,8 +229,8 @@ async fn test_connection(
     } else {
         Outcome::Failed
     };
-    let told = Action::ConnectionTested.of(Object::Connection(id)).ended(outcome);
-    audit::note(&app, &editor, told).await?;
+    let entry = Action::ConnectionTested.of(Object::Connection(id)).ended(outcome);
+    audit::note(&app, &editor, entry).await?;
     Ok(axum::Json(tested.into()))
 }
 

@@ -36,7 +36,7 @@ pub fn refuse_misnamed(fields: &[(&str, &Misnamed, &str)]) -> Result<(), ApiErro
     }
 }
 
-/// Longer names are no mistyped ones.
+/// Longer names are not taken for mistyped ones.
 const MISTYPED_BYTES_MAX: usize = 64;
 /// Shorter ones are part of too many others.
 const PART_BYTES_MIN: usize = 4;
@@ -98,7 +98,7 @@ pub(super) fn of_json(path: &str, error: &serde_json::Error) -> ApiError {
     ApiError::field(parent, in_words(told))
 }
 
-/// What is said of a value that is none of its field's.
+/// What is said of a value that its field does not take.
 pub(super) fn in_words(told: &str) -> String {
     let told = match told {
         "invalid digit found in string" | "cannot parse integer from empty string" => "expected i64",

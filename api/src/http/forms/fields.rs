@@ -131,20 +131,20 @@ impl Filled {
         Filled(form.fields.iter().map(of).collect())
     }
 
-    /// What people are told of the fields: their mistakes, and of which only the beginning is shown.
-    pub fn told(&self, mistakes: &[FieldError]) -> Vec<FieldError> {
-        let mut told = mistakes.to_vec();
+    /// What is wrong in fields, and of which only the beginning is shown.
+    pub fn messages(&self, mistakes: &[FieldError]) -> Vec<FieldError> {
+        let mut messages = mistakes.to_vec();
         for (place, _) in self.0.iter().enumerate().filter(|(_, typed)| typed.is_cut) {
-            match told.iter_mut().find(|mistake| mistake.field == place) {
+            match messages.iter_mut().find(|mistake| mistake.field == place) {
                 Some(mistake) => mistake.message = format!("{} {CUT}", mistake.message),
-                None => told.push(FieldError {
+                None => messages.push(FieldError {
                     field: place,
                     message: CUT.to_owned(),
                 }),
             }
         }
-        told.sort_by_key(|mistake| mistake.field);
-        told
+        messages.sort_by_key(|mistake| mistake.field);
+        messages
     }
 
     fn of(&self, place: usize) -> &[String] {
@@ -330,7 +330,7 @@ impl Shown<'_> {
         format!("<input type=\"{kind}\"{attributes}{further}{value}>")
     }
 
-    /// A line break after the tag is none of the text.
+    /// A line break right after the tag does not belong to the text.
     fn textarea(&self) -> String {
         let (attributes, further) = (self.attributes(), self.further());
         format!(
@@ -514,7 +514,7 @@ mod tests {
             (&mistakes[..0], "This is too long"),
             (&mistakes[..], "Enter less. This is too long"),
         ] {
-            let told = filled.told(mistakes);
+            let told = filled.messages(mistakes);
             assert_eq!((told.len(), told[0].field), (1, 0));
             assert!(told[0].message.starts_with(begins), "{told:?}");
         }

@@ -86,7 +86,7 @@ pub fn form(
     (token, filled): (&str, &Filled),
     mistakes: &[FieldError],
 ) -> Response {
-    let mistakes = filled.told(mistakes);
+    let mistakes = filled.messages(mistakes);
     let mistakes = mistakes.as_slice();
     let mut body = format!("<h1>{}</h1>", all(&form.title));
     // Writing to a String can't fail.
@@ -229,7 +229,7 @@ pub fn choice(open: &[OpenStep], to: impl Fn(&OpenStep) -> String) -> Response {
 
 /// The same answers came again: the page was reloaded, or the button pressed twice.
 pub fn sent_before() -> Response {
-    let text = "<p>You have sent this before: it has arrived once, and nothing more was done.</p>";
+    let text = "<p>You have already sent this. It arrived the first time, and nothing more was done now.</p>";
     said(Response::new(Body::empty()), "Your answers have arrived", text)
 }
 
@@ -250,10 +250,10 @@ const REFUSALS: Refusals = Refusals {
         "This form is closed for now",
         "It is not accepting answers right now. Please try again later.",
     ),
-    too_much: "No answer was taken. Please wait a minute and try again.",
-    too_large: "No answer was taken. Go back, and choose smaller files or write less.",
+    too_much: "Your answers were not accepted. Please wait a minute and try again.",
+    too_large: "Your answers were not accepted. Go back, and choose smaller files or write less.",
     longer: "Your answers have arrived; processing them is taking longer than usual.",
-    not_taken: "Your answers were not taken",
+    not_taken: "Your answers were not accepted",
 };
 
 /// Says why there is no form, or why it was not taken.

@@ -21,6 +21,7 @@ use heddle_service::test_cases::{self, Case};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use std::time::Duration;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -212,7 +213,7 @@ async fn import_n8n(
 pub(super) async fn in_time<T>(import: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     let late = |_| {
         let message = format!(
-            "The import took longer than {} s: import less at a time. Patterns that it has made by then are there.",
+            "The import took longer than {} s: import less at a time. The patterns that it had created by then are kept.",
             TIME_MAX.as_secs()
         );
         Err(Code::Unavailable.with(message).into())
@@ -242,7 +243,12 @@ async fn imports(
     let mut calls = Calls::new();
     let mut made: Vec<(usize, N8nPattern)> = Vec::new();
     let mut room = MADE_BYTES_MAX;
-    while let Some((place, workflow)) = next(&mut left) {
+    loop {
+        // Each may have a hundred thousand nodes.
+        let choose = move || (next(&mut left), left);
+        let (chosen, rest) = computing(Some(editor.user()), choose).await?;
+        left = rest;
+        let Some((place, workflow)) = chosen else { break };
         let id = workflow.id.clone();
         let imported = imported(app, caller, (workflow, calls.clone()), &mut room).await?;
         let pattern = match is_dry {
@@ -255,13 +261,14 @@ async fn imports(
         made.push((place, pattern));
     }
     made.sort_by_key(|(place, _)| *place);
-    let patterns = made.into_iter().map(|(_, pattern)| pattern).collect();
+    let patterns: Vec<N8nPattern> = made.into_iter().map(|(_, pattern)| pattern).collect();
     let status = if is_dry {
         StatusCode::OK
     } else {
         StatusCode::CREATED
     };
-    Ok((status, Answer(N8nAnswer { patterns })).into_response())
+    let answer = move || (status, Answer(N8nAnswer { patterns })).into_response();
+    Ok(computing(Some(editor.user()), answer).await?)
 }
 
 /// The workflows of a request.
@@ -300,18 +307,18 @@ fn workflows(given: &RawValue, is_fragment: bool) -> Result<Vec<Workflow>, ApiEr
 
 /// One that calls none of the others, if there is one, so that its pattern is known to those that call it.
 fn next(left: &mut Vec<(usize, Workflow)>) -> Option<(usize, Workflow)> {
-    let ids: Vec<Option<String>> = left.iter().map(|(_, workflow)| workflow.id.clone()).collect();
-    let calls = |workflow: &Workflow| {
-        let mut others = ids
+    let place = {
+        let ids: HashSet<&str> = left
             .iter()
-            .flatten()
-            .filter(|id| Some(*id) != workflow.id.as_ref());
-        others.any(|id| workflow.calls(id))
+            .filter_map(|(_, workflow)| workflow.id.as_deref())
+            .collect();
+        let calls = |workflow: &Workflow| {
+            let own = workflow.id.as_deref();
+            workflow.calls_one(|id| Some(id) != own && ids.contains(id))
+        };
+        let first = left.iter().position(|(_, workflow)| !calls(workflow));
+        first.unwrap_or(0)
     };
-    let place = left
-        .iter()
-        .position(|(_, workflow)| !calls(workflow))
-        .unwrap_or(0);
     (place < left.len()).then(|| left.remove(place))
 }
 
@@ -404,10 +411,16 @@ pub(super) async fn made_of(
     imported: Imported,
     origin: Origin,
 ) -> Result<N8nPattern, ApiError> {
-    let graph = raw(&imported.graph_data, origin)?;
+    // They may have megabytes.
+    let write = move || {
+        let graph = raw(&imported.graph_data, origin);
+        let definitions = raw(&imported.node_definitions, origin);
+        (graph, definitions, imported)
+    };
+    let (graph, definitions, imported) = computing(Some(editor.user()), write).await?;
+    let graph = graph?;
     let graph = Graph::read(app, editor.user(), origin.field, graph).await?;
-    let definitions = raw(&imported.node_definitions, origin)?;
-    let definitions = Definitions::read(app, editor.user(), origin.field, definitions).await?;
+    let definitions = Definitions::read(app, editor.user(), origin.field, definitions?).await?;
     let cases = imported.tests.into_iter();
     let cases = cases.filter_map(|test| serde_json::from_value::<Case>(test).ok());
     let new = NewPattern {

@@ -127,7 +127,8 @@ async fn imports(
     } else {
         StatusCode::CREATED
     };
-    Ok((status, Answer(NodeRedAnswer { patterns })).into_response())
+    let answer = move || (status, Answer(NodeRedAnswer { patterns })).into_response();
+    Ok(computing(owner, answer).await?)
 }
 
 /// The flows of a request. Numbers may be longer than they were written, and what links call is there once more, so that there may

@@ -220,12 +220,15 @@ async fn answer(
         .budget
         .read(Some(caller.scope.user()), size, move || api_of(request));
     let api = checked(app, caller, read.await??).await?;
-    let answer = OpenApiAnswer {
-        title: api.title,
-        node_definitions: api.node_definitions,
-        report: api.report,
+    let answer = move || {
+        let answer = OpenApiAnswer {
+            title: api.title,
+            node_definitions: api.node_definitions,
+            report: api.report,
+        };
+        Answer(answer).into_response()
     };
-    Ok(Answer(answer).into_response())
+    Ok(computing(Some(caller.scope.user()), answer).await?)
 }
 
 /// The definitions of a request.
@@ -266,25 +269,32 @@ fn listed(name: &str, given: Option<Vec<String>>) -> Result<Vec<String>, ApiErro
 
 /// Without what does not compile. That is checked where graphs of users are compiled, which is not in this process.
 async fn checked(app: &App, caller: &Caller, mut api: Api) -> Result<Api, ApiError> {
+    let owner = Some(caller.scope.user());
     for _ in 0..ROUNDS_MAX {
-        let sources = Sources {
-            graph: to_raw_value(&around()).map_err(|_| unwritable())?,
-            definitions: to_raw_value(&api.node_definitions).map_err(|_| unwritable())?,
-            pinned_nodes: None,
-        };
-        let validation = app.executions.validate(&caller.scope, sources, false).await?;
+        // They may have megabytes.
+        let (sources, next) = computing(owner, move || (sources(&api), api)).await?;
+        api = next;
+        let validation = app.executions.validate(&caller.scope, sources?, false).await?;
         let errors = validation.diagnostics.into_iter();
         let errors = errors.filter(|found| found.severity == DiagnosticSeverity::Error);
         let found = errors.filter_map(|found| Some((found.definition?, found.message)));
         let found: Vec<(String, String)> = found.collect();
         let refuse = move || (api.refuse(found), api);
-        let (again, next) = computing(Some(caller.scope.user()), refuse).await?;
+        let (again, next) = computing(owner, refuse).await?;
         api = next;
         if !again {
             break;
         }
     }
     Ok(api)
+}
+
+fn sources(api: &Api) -> Result<Sources, ApiError> {
+    Ok(Sources {
+        graph: to_raw_value(&around()).map_err(|_| unwritable())?,
+        definitions: to_raw_value(&api.node_definitions).map_err(|_| unwritable())?,
+        pinned_nodes: None,
+    })
 }
 
 fn unwritable() -> ApiError {

@@ -156,8 +156,8 @@ fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Ar
         }),
         None => {
             metrics::counter!("heddle_http_refused_total", "reason" => "answers").increment(1);
-            let message = "Too many large answers are being sent, so that this one is not: ask again shortly. \
-                           What was asked for may have been done.";
+            let message = "Too many large answers are being sent, so this one was not: try again shortly. \
+                           The request itself may have been carried out.";
             let mut refusal =
                 ApiError::from(Code::Unavailable.with(message).retry_after_s(1)).into_response();
             let headers = refusal.headers_mut();

@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 64;
 
 /// Why a body can't be read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum BodyError {
     /// It took longer than it may.
     #[error("the body came too slowly")]
     Late,
@@ -32,9 +32,9 @@ pub enum Trouble {
 pub fn trouble(error: &(dyn Error + 'static)) -> Option<ApiError> {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        match error.downcast_ref::<Trouble>() {
-            Some(Trouble::Late) => return Some(Code::RequestTimeout.into()),
-            Some(Trouble::NoRoom) => {
+        match error.downcast_ref::<BodyError>() {
+            Some(BodyError::Late) => return Some(Code::RequestTimeout.into()),
+            Some(BodyError::NoRoom) => {
                 let message = "Too many large bodies are being received at once: try again shortly.";
                 return Some(Code::Unavailable.with(message).retry_after_s(1).into());
             }
@@ -103,7 +103,7 @@ impl Received {
     }
 
     /// Counts a piece, unless it is the last one.
-    fn take(&mut self, bytes: usize) -> Result<(), Trouble> {
+    fn take(&mut self, bytes: usize) -> Result<(), BodyError> {
         self.connection.body_came(bytes);
         if self.is_end_stream() {
             self.end();
@@ -118,7 +118,7 @@ impl Received {
         self.held += cost;
         match self.places.hold(&self.connection.address, cost, had) {
             true => Ok(()),
-            false => Err(Trouble::NoRoom),
+            false => Err(BodyError::NoRoom),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Body for Received {
                 self.end();
                 Poll::Ready(None)
             }
-            Poll::Pending if self.connection.is_late() => Poll::Ready(Some(Err(Trouble::Late.into()))),
+            Poll::Pending if self.connection.is_late() => Poll::Ready(Some(Err(BodyError::Late.into()))),
             Poll::Pending => {
                 self.connection.body_starves();
                 Poll::Pending

@@ -13,14 +13,14 @@ use tokio_rustls::server::TlsStream;
 pub(super) trait Transport: AsyncRead + AsyncWrite + Unpin {
     /// Sends what is said last. What does not fit into the socket's empty buffer is not waited for, and what becomes of it is
     /// the client's affair.
-    fn say(self, last: &[u8]);
+    fn send_last(self, last: &[u8]);
 
     /// The socket itself.
     fn into_stream(self) -> TcpStream;
 }
 
 impl Transport for Socket {
-    fn say(self, last: &[u8]) {
+    fn send_last(self, last: &[u8]) {
         let _ = self.stream.try_write(last);
     }
 
@@ -30,13 +30,13 @@ impl Transport for Socket {
 }
 
 impl Transport for TlsStream<Socket> {
-    fn say(self, last: &[u8]) {
+    fn send_last(self, last: &[u8]) {
         let (socket, mut session) = self.into_inner();
         let mut sealed = Vec::new();
         // Writing to memory fails only if the session is over.
         let is_sealed = session.writer().write_all(last).is_ok() && session.write_tls(&mut sealed).is_ok();
         if is_sealed {
-            socket.say(&sealed);
+            socket.send_last(&sealed);
         }
     }
 

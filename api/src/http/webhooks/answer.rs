@@ -50,8 +50,8 @@ struct Responded {
 /// Whose run answers: it, the tenant whose files it may give, and the tenant's owner, for whom is read what it gives.
 pub(super) type Answering = (RunId, Tenant, UserId);
 
-/// The answer to a sender that has waited for its run. Without `with_details` it is not told what the error says, which may be
-/// the address of a service and what that has answered.
+/// The answer to a sender that has waited for its run. Without `with_details` the error's message is left out: it may contain
+/// the address of a service, and what the service answered.
 pub(super) async fn to_sender(app: &App, by: Answering, ended: &Ended, with_details: bool) -> Response {
     if let Some(responded) = &ended.response {
         return respond_to(app, by, responded).await;

@@ -79,7 +79,7 @@ impl Arrival {
     }
 
     /// A refusal as the sender reads it.
-    pub(super) fn told(&self, error: ApiError) -> Response {
+    pub(super) fn refusal(&self, error: ApiError) -> Response {
         match self.page {
             Some(PageOf::Form) => form_page::refusal(error),
             Some(PageOf::Chat) => chats::page::refusal(error),

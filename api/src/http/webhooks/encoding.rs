@@ -45,7 +45,7 @@ pub fn of(headers: &HeaderMap) -> Result<Option<Encoding>, ApiError> {
 }
 
 fn unknown() -> ApiError {
-    let message = "The body's `Content-Encoding` is not one that is read: send gzip or deflate, or the body as it is, without this header.";
+    let message = "The body's `Content-Encoding` is not supported: send gzip or deflate, or the body as it is, without this header.";
     Code::UnsupportedMediaType.with(message).into()
 }
 

@@ -100,7 +100,7 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
         match sender::by_head(app, &admitted, parts).await {
             Ok(claims) => admitted.claims = claims,
             Err(not_known) => {
-                let told = (arrival.told(not_known.told), not_known.reason);
+                let told = (arrival.refusal(not_known.told), not_known.reason);
                 return Err(refuse_as(app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await);
             }
         }
@@ -134,7 +134,7 @@ pub(super) fn refuse(
         (status, _) => status,
     };
     let reason = error.message().to_owned();
-    let response = arrival.told(error);
+    let response = arrival.refusal(error);
     refuse_as(app, arrival, pattern, status, (response, reason))
 }
 
@@ -156,7 +156,7 @@ fn refuse_limited<'a>(
         TOLD.call_once(|| tracing::warn!("A webhook's request was refused: {hint}"));
         reason = format!("{reason} {hint}.");
     }
-    let response = arrival.told(error);
+    let response = arrival.refusal(error);
     refuse_as(
         app,
         arrival,
@@ -300,7 +300,7 @@ pub(super) async fn accepted_as(
     // One copy, for what is stored of the run and for the tap.
     let text = Arc::<str>::from(event.get());
     // The tap is only looked at, and the sender may wait for long: what has no room is not kept for it.
-    let room = app.webhooks.journal.tap_room(endpoint.id, text.len());
+    let room = app.webhooks.journal.tap_room(admitted.deployed_by(), text.len());
     let to_mask = (has_credentials && room.is_some()).then(|| event.clone());
     let outcome = accept(&app, &admitted, key, (event, text.clone(), id)).await;
     // Its sender may wait for long.

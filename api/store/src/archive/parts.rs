@@ -78,6 +78,7 @@ pub(super) const PEOPLE: &str = "people";
 /// Modules, of which those that are there already are not written.
 pub(super) const MODULES: &str = "artifacts";
 pub(super) const RUNS: &str = "runs";
+pub(super) const TAP_EVENTS: &str = "tap_events";
 pub(super) const DEPLOYMENTS: &str = "deployments";
 pub(super) const SCHEDULES: &str = "schedules";
 pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
@@ -237,7 +238,7 @@ pub(super) static PARTS: &[Part] = &[
         ],
     ),
     part(
-        "tap_events",
+        TAP_EVENTS,
         "tap_events",
         (
             Each::Pattern,

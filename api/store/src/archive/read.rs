@@ -2,8 +2,9 @@
 
 use super::ArchiveError;
 use super::part::{Column, Each, Key, Kind, Part, Sealed};
-use super::parts::{MODULES, PARTS};
+use super::parts::{MODULES, PARTS, RUNS, TAP_EVENTS};
 use crate::db::{Arg, Db, Sql, sql};
+use crate::runs::event_text::event_sql;
 use crate::vault::{Sealed as Ciphertext, Vault};
 use heddle_model::ids::WorkspaceId;
 use serde_json::{Map, Value};
@@ -211,6 +212,11 @@ async fn rows(
     Ok(Some((rows.into_iter().map(|(row,)| row).collect(), last)))
 }
 
+/// Whether a column has events, which may be elsewhere.
+fn is_event(part: &Part, column: &str) -> bool {
+    [RUNS, TAP_EVENTS].contains(&part.name) && column == "event"
+}
+
 /// Selects keys, and how long the long columns are.
 fn sizes(part: &'static Part) -> Sql {
     let mut query = sql("select ");
@@ -224,7 +230,10 @@ fn sizes(part: &'static Part) -> Sql {
     query = query.push("cast(0");
     let lengths = part.columns.iter().filter(|column| column.kind.is_text());
     for Column { name, .. } in lengths {
-        query = query.push(" + coalesce(octet_length(t.").push(name).push("), 0)");
+        query = match is_event(part, name) {
+            true => query.push(concat!(" + coalesce(", event_sql!(bytes "t"), ", 0)")),
+            false => query.push(" + coalesce(octet_length(t.").push(name).push("), 0)"),
+        };
     }
     if part.name == MODULES {
         query = query.push(" + 2 * octet_length(t.wasm)");
@@ -245,7 +254,11 @@ fn objects(db: &Db<'_>, part: &'static Part) -> Sql {
         if matches!(kind, Kind::ScopeOfWorkspace | Kind::ScopeOfPattern) {
             continue;
         }
-        query = query.push(comma).push(name).push("', t.").push(name);
+        query = query.push(comma).push(name).push("', ");
+        query = match is_event(part, name) {
+            true => query.push(event_sql!(whole "t", db)),
+            false => query.push("t.").push(name),
+        };
         comma = ", '";
     }
     if let Some(sealed) = part.sealed {

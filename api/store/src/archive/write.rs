@@ -36,8 +36,7 @@ impl Adding<'_> {
         report: &mut Report,
     ) -> Result<Added, ArchiveError> {
         let part = PARTS.iter().find(|part| part.name == of);
-        let part =
-            part.ok_or_else(|| ArchiveError::Wrong(format!("nothing is known here of parts of {of}")))?;
+        let part = part.ok_or_else(|| ArchiveError::Wrong(format!("parts of {of} are unknown here")))?;
         if rows.len() > ROWS_MAX {
             return Err(ArchiveError::Wrong(format!("a part of {of} has too many rows")));
         }

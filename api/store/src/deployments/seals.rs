@@ -5,7 +5,7 @@
 use crate::vault::{Sealed, Vault, VaultError};
 use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DataKeyId, DeploymentId, WorkspaceId};
+use heddle_model::ids::{DataKeyId, DeploymentId};
 use heddle_model::tenant::Tenant;
 use zeroize::Zeroizing;
 
@@ -21,7 +21,7 @@ pub async fn seal_module(
 ) -> Result<(), VaultError> {
     let name = name(hash, tenant);
     let sealed = vault
-        .seal(db, workspace(tenant), &name, rights.as_bytes())
+        .seal(db, tenant.workspace(), &name, rights.as_bytes())
         .await?;
     let insert = sql(
         "insert into module_seals (hash, tenant, key_id, seal) values (?, ?, ?, ?)
@@ -46,7 +46,7 @@ pub async fn sealed_rights(
     };
     let sealed = Sealed { data_key, bytes };
     let name = name(hash, tenant);
-    vault.open(db, workspace(tenant), &name, &sealed).await.map(Some)
+    vault.open(db, tenant.workspace(), &name, &sealed).await.map(Some)
 }
 
 /// Notes that sealing begins, if there are deployments and nothing was ever sealed: an earlier heddle has deployed them.
@@ -101,11 +101,4 @@ pub async fn without_seals(db: &mut Db<'_>) -> Result<Vec<(DeploymentId, String)
 
 fn name(hash: &str, tenant: Tenant) -> String {
     format!("module_seals/{hash}/{tenant}")
-}
-
-const fn workspace(tenant: Tenant) -> Option<WorkspaceId> {
-    match tenant {
-        Tenant::Workspace(workspace) => Some(workspace),
-        Tenant::User(_) => None,
-    }
 }

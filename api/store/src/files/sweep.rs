@@ -188,6 +188,10 @@ pub async fn remove_of(db: &mut Db<'_>, tenant: Tenant, limit: i64) -> Result<u6
 
 /// Gives up all bytes of a tenant that is removed.
 pub async fn bury_all_of(db: &mut Db<'_>, tenant: Tenant) -> Result<(), StoreError> {
-    let bury = sql("update file_blobs set state = 'dead', touched_at = 0 where tenant_id = ?");
-    db.execute(bury.bind(tenant.to_string())).await.map(drop)
+    // Each part has an index of its own.
+    for part in ["state <> 'live'", "state = 'live'"] {
+        let bury = sql("update file_blobs set state = 'dead', touched_at = 0 where tenant_id = ? and ");
+        db.execute(bury.bind(tenant.to_string()).push(part)).await?;
+    }
+    Ok(())
 }

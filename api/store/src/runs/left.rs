@@ -1,6 +1,7 @@
 //! Runs that lost their server: the columns that are read when another server takes them over.
 
-use crate::Db;
+use super::event_text::event_sql;
+use crate::{Db, Sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::slot::Slot;
@@ -59,11 +60,19 @@ impl LeftRow {
     }
 }
 
-pub(super) const LEFT: &str =
-    ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
+/// Ends a change of runs `r` that are selected in parentheses, of which it is the last clause.
+pub(super) fn returning_left(query: Sql, db: &Db<'_>) -> Sql {
+    query
+        .push(skip_locked(db))
+        .push(") returning id, deployment_id, triggered_by, node_id, ")
+        .push(event_sql!(whole "runs", db))
+        .push(
+            " as event, artifact, version_number, attempt,
     suspicion, accepted_at, started_at, resumes_at, parent_id, parent_key, depth, awaited,
     (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id,
-    (select nullif(d.slot, '') from deployments d where d.id = runs.deployment_id) as slot_environment_id";
+    (select nullif(d.slot, '') from deployments d where d.id = runs.deployment_id) as slot_environment_id",
+        )
+}
 
 /// Ends the selection of rows that are about to be changed. Servers pass over what others are at.
 pub(super) const fn skip_locked(db: &Db<'_>) -> &'static str {

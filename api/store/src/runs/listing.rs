@@ -1,5 +1,6 @@
 //! Lists and details of runs for their owners.
 
+use super::event_text::event_sql;
 use crate::{Db, Sql, Start, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
@@ -98,13 +99,19 @@ pub async fn page(
     limit: i64,
     start: Start<(Timestamp, RunId)>,
 ) -> Result<Vec<RunRow>, StoreError> {
-    let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id,
-         case when length(r.event) <= ? then r.event end as event,
-         cast(coalesce(length(r.event), 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
+    // What is in pieces has more characters.
+    let query = sql(concat!(
+        "select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id,
+         case when (",
+        event_sql!(chars "r"),
+        ") <= ? then r.event end as event, cast(coalesce(",
+        event_sql!(chars "r"),
+        ", 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
          r.started_at, r.completed_at, r.duration_ms, cast(null as text) as output, r.error,
          case when length(r.logs) <= ? then r.logs end as logs, cast(null as text) as trace,
          cast(null as text) as failed_input, r.fuel_used,
-         r.memory_bytes_peak from runs r")
+         r.memory_bytes_peak from runs r"
+    ))
     .bind(LISTED_CHARS_MAX)
     .bind(LISTED_CHARS_MAX);
     let mut query = filtered(query, scope, deployment, filter);
@@ -137,11 +144,16 @@ pub async fn visible(
     deployment: DeploymentId,
     run: RunId,
 ) -> Result<Option<RunRow>, StoreError> {
-    let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id, r.event,
-         cast(coalesce(length(r.event), 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
+    let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id, ")
+        .push(event_sql!(whole "r", db))
+        .push(concat!(
+            " as event, cast(coalesce(",
+            event_sql!(chars "r"),
+            ", 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
          r.started_at, r.completed_at, r.duration_ms, r.output, r.error, r.logs, r.trace, r.failed_input, r.fuel_used,
-         r.memory_bytes_peak from runs r join deployments d on d.id = r.deployment_id where r.id = ? and d.id = ? and ")
-    .bind(run)
-    .bind(deployment);
+         r.memory_bytes_peak from runs r join deployments d on d.id = r.deployment_id where r.id = ? and d.id = ? and "
+        ))
+        .bind(run)
+        .bind(deployment);
     db.optional(rights::deployments(query, scope)).await
 }

@@ -1,6 +1,7 @@
 //! What is kept so that runs can be replayed after their end: their journals, which are removed by age, number and bytes,
-//! and what their surroundings were.
+//! and which environment and variables they had.
 
+use super::event_text::event_sql;
 use crate::{Db, StoreError, rights, sql};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
@@ -55,8 +56,8 @@ pub async fn find(
     deployment: DeploymentId,
     run: RunId,
 ) -> Result<Option<ReplayRow>, StoreError> {
-    let query = sql(
-        "select r.status, r.triggered_by, r.node_id, r.event, r.artifact, r.version_number, r.attempt,
+    let query = sql("select r.status, r.triggered_by, r.node_id, ").push(event_sql!(whole "r", db)).push(
+        " as event, r.artifact, r.version_number, r.attempt,
          r.started_at, r.completed_at, r.duration_ms, r.continued_at, r.output, r.error, d.pattern_id, d.environment_id,
          k.is_kept as has_journal from runs r join deployments d on d.id = r.deployment_id
          left join run_journals k on k.run_id = r.id where r.id = ? and d.id = ? and ",

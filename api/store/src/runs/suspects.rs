@@ -5,7 +5,7 @@
 //! all of the server's runs are suspects. Suspects are announced before they execute, so that the next crash narrows
 //! them down; a run that was announced alone is proven to be the cause. Knows nothing about when which run is tried.
 
-use super::left::{LEFT, LeftRow, skip_locked};
+use super::left::{LeftRow, returning_left};
 use crate::notices::{self, Notice};
 use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
@@ -125,7 +125,7 @@ pub async fn announce(db: &mut Db<'_>, owner: &str, run: RunId) -> Result<bool, 
 }
 
 /// Says whether a server executes nothing but what it announces: one server at a time. `false`: another one does, or
-/// this one is none any more.
+/// this one has lost its lease.
 pub async fn set_trying(db: &mut Db<'_>, owner: &str, is_trying: bool) -> Result<bool, StoreError> {
     let query = match is_trying {
         true => {
@@ -159,9 +159,8 @@ pub async fn take(db: &mut Db<'_>, owner: &str, suspicion_max: i64) -> Result<Op
              order by r.suspicion desc, case when r.suspicion = 1 then r.id end, r.id desc limit 1",
         )
         .bind(suspicion_max)
-        .bind(owner)
-        .push(skip_locked(db))
-        .push(LEFT);
+        .bind(owner);
+    let query = returning_left(query, db);
     db.optional(query).await
 }
 
@@ -175,8 +174,7 @@ pub async fn take_guilty(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec
          order by r.id limit ?")
     .bind(owner)
     .bind(owner)
-    .bind(limit)
-    .push(skip_locked(db))
-    .push(LEFT);
+    .bind(limit);
+    let query = returning_left(query, db);
     db.all(query).await
 }

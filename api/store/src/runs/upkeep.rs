@@ -1,6 +1,7 @@
 //! Maintenance of runs: taking over those whose server stopped, and deleting old ones.
 
-use super::left::{LEFT, LeftRow, skip_locked};
+use super::event_text::event_sql;
+use super::left::{LeftRow, returning_left, skip_locked};
 use super::suspects::STRIKES_MAX;
 use crate::notices::{self, Notice};
 use crate::{Db, Sql, StoreError, rights, sql, usage};
@@ -14,14 +15,14 @@ use std::sync::Arc;
 
 /// Runs of a selection that are this server's now, in the order of acceptance.
 async fn taken(db: &mut Db<'_>, query: Sql) -> Result<Vec<LeftRow>, StoreError> {
-    let query = query.push(skip_locked(db)).push(LEFT);
+    let query = returning_left(query, db);
     let mut rows: Vec<LeftRow> = db.all(query).await?;
     rows.sort_by_key(|row| row.id);
     Ok(rows)
 }
 
 /// Takes up to `limit` runs that no server has and that are under no suspicion, oldest first; those of paused and stopped
-/// deployments are left until these go on. None for a server that is none any more. Runs that were handed back are not
+/// deployments are left until these go on. None for a server that has lost its lease. Runs that were handed back are not
 /// counted as taken up.
 pub async fn take_up(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<LeftRow>, StoreError> {
     let query = sql(
@@ -152,6 +153,14 @@ pub async fn park_again(
 pub async fn owned(db: &mut Db<'_>, owner: &str) -> Result<Vec<(RunId,)>, StoreError> {
     db.all(sql("select id from runs where owner = ? and status = 'running' and wake_at is null").bind(owner))
         .await
+}
+
+/// Whether a run is a server's, and neither parked nor ended.
+pub async fn is_taken(db: &mut Db<'_>, owner: &str, run: RunId) -> Result<bool, StoreError> {
+    let query =
+        sql("select id from runs where id = ? and owner = ? and status = 'running' and wake_at is null");
+    let found: Option<(RunId,)> = db.optional(query.bind(run).bind(owner)).await?;
+    Ok(found.is_some())
 }
 
 /// Gives up runs of a server, so that anybody takes them up.
@@ -334,8 +343,12 @@ pub async fn count_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, Sto
 }
 
 /// Bytes of what a run was started with and has left, as far as it is long.
-const BYTES: &str = "(coalesce(octet_length(event), 0) + coalesce(octet_length(output), 0)
-     + coalesce(octet_length(logs), 0) + coalesce(octet_length(trace), 0) + coalesce(octet_length(failed_input), 0))";
+const BYTES: &str = concat!(
+    "(coalesce(",
+    event_sql!(bytes "r"),
+    ", 0) + coalesce(octet_length(output), 0)
+     + coalesce(octet_length(logs), 0) + coalesce(octet_length(trace), 0) + coalesce(octet_length(failed_input), 0))"
+);
 
 /// Bytes of a tenant's ended runs, roughly. Reads all of them.
 pub async fn bytes_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, StoreError> {
@@ -432,11 +445,12 @@ pub async fn remove_orphans(
     remove(db, runs.bind(deployment).bind(limit)).await
 }
 
-/// Removes idempotency keys over their time.
+/// Removes idempotency keys over their time; see [`super::take_keys`].
 pub async fn remove_keys(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
     db.execute(
         sql("delete from idempotency_keys where (scope, key) in
-             (select scope, key from idempotency_keys where expires_at <= ? limit ?)")
+             (select k.scope, k.key from idempotency_keys k where k.expires_at <= ? and not exists (
+                  select 1 from runs x where x.id = k.scope and x.status = 'running' and x.wake_at is null) limit ?)")
         .bind(now)
         .bind(limit),
     )

@@ -3,7 +3,7 @@
 //! Runs don't know their workspace: another column and index would cost every webhook. Instead the newest of each
 //! deployment are read by its index and merged, the deployment that ran last first, until no other can have a newer one.
 
-use crate::{Db, Sql, StoreError, rights, sql};
+use crate::{Db, Sql, StoreError, containing, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
@@ -181,7 +181,7 @@ fn filtered(mut query: Sql, filter: &Filter) -> Sql {
         Some(Search::Error(part)) => {
             query = query
                 .push(" and lower(r.error) like ? escape '!'")
-                .bind(containing(part));
+                .bind(containing_in_json(part));
         }
         None => {}
     }
@@ -201,16 +201,8 @@ fn filtered(mut query: Sql, filter: &Filter) -> Sql {
     query
 }
 
-/// The `like` pattern of JSON texts in lower case with this part, `!` being the escape.
-fn containing(part: &str) -> String {
+/// The `like` pattern of JSON texts in lower case with this part.
+fn containing_in_json(part: &str) -> String {
     let written = serde_json::Value::from(part.to_ascii_lowercase()).to_string();
-    let mut pattern = String::from("%");
-    for c in written.trim_matches('"').chars() {
-        if matches!(c, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
+    containing(written.trim_matches('"'))
 }

@@ -1,6 +1,7 @@
 //! Constructs that no expression may contain, whether compiled or not.
 
 use super::super::syntax::{called_method, range, without_parentheses};
+use super::super::unsupported::Times;
 use super::super::{Problem, names, unsupported};
 use heddle_values::methods::Global;
 use oxc_ast::AstKind;
@@ -59,9 +60,9 @@ pub(super) fn constructs(semantic: &Semantic<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Calls of methods that nothing has: neither what is built in, nor the expression itself, nor data, which holds no
+/// Methods that are called and that nothing has: neither what is built in, nor the expression itself, nor data, which holds no
 /// functions. Each with the place of the name.
-pub(super) fn methods(semantic: &Semantic<'_>) -> Vec<(Span, Problem)> {
+pub(super) fn methods<'s>(semantic: &'s Semantic<'_>, times: &Times) -> Vec<(&'s str, Span)> {
     let made = names_made(semantic);
     let mut found = Vec::new();
     for node in semantic.nodes().iter() {
@@ -72,30 +73,33 @@ pub(super) fn methods(semantic: &Semantic<'_>) -> Vec<(Span, Problem)> {
             continue;
         };
         let is_known = unsupported::may_be_method(name)
-            || unsupported::may_be_of_time(name, semantic.source_text())
+            || times.may_have(name)
             || unsupported::is_compiled_method(name)
             || is_compiled_function(call, name);
         if call.optional || is_known || made.contains(name) {
             continue;
         }
-        let foreign = names::foreign_method(name);
-        let (code, message, help) = match foreign {
-            Some((message, help)) => ("foreign-name", message, Some(help.to_owned())),
-            None => (
-                "unknown-method",
-                format!("there is no method `.{name}(…)`"),
-                unsupported::nearest_method(name),
-            ),
-        };
-        let problem = Problem {
-            code,
-            message,
-            help,
-            span: range(span),
-        };
-        found.push((span, problem));
+        found.push((name, span));
     }
     found
+}
+
+/// What is said of a method that nothing has.
+pub(super) fn no_method(name: &str, span: Span) -> Problem {
+    let (code, message, help) = match names::foreign_method(name) {
+        Some((message, help)) => ("foreign-name", message, Some(help.to_owned())),
+        None => (
+            "unknown-method",
+            format!("there is no method `.{name}(…)`"),
+            unsupported::nearest_method(name),
+        ),
+    };
+    Problem {
+        code,
+        message,
+        help,
+        span: range(span),
+    }
 }
 
 /// Whether it is called like a compiled function such as `DateTime.fromISO`.

@@ -1,8 +1,10 @@
 //! An expression while it is rewritten to a script: what has been found, and which parts of its text are replaced.
 
+use super::super::unsupported::Times;
 use super::super::{Expression, Names, Problem};
 use oxc_semantic::Semantic;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a byte of a part that is read is worth, of the work that looking for parts may take.
@@ -86,9 +88,12 @@ pub(super) struct Rewriting<'s, 'a, 'n> {
     /// Why the engine evaluates the expression.
     pub(super) because: Option<&'s str>,
     pub(super) prefix: String,
+    pub(super) times: Times,
     /// Whether the expression may change the values that it is given.
     pub(super) changes: bool,
     pub(super) parameters: Vec<Expression>,
+    /// Where each of them is among these, by what it looks like.
+    pub(super) known: HashMap<String, usize>,
     pub(super) helpers: Vec<Helper>,
     /// Not overlapping.
     pub(super) edits: Vec<Edit>,

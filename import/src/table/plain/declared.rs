@@ -3,16 +3,22 @@
 use super::tokens::{Token, Tokens};
 use std::collections::{HashMap, HashSet};
 
+/// How often each token may be read, on average, as a part of a list of names, such as a function's parameters. What people write
+/// hardly has one within another.
+const READ_MAX: usize = 16;
+
 /// How often each name is declared.
 #[derive(Default)]
 pub(super) struct Declared<'c> {
     counts: HashMap<&'c str, usize>,
     /// Names of functions, which some functions can't change.
     functions: HashSet<&'c str>,
+    /// Tokens that lists of names have read.
+    read: usize,
 }
 
 impl<'c> Declared<'c> {
-    /// None if a declaration is not understood.
+    /// None if a declaration is not understood, or lists of names are within each other without end.
     pub fn of(tokens: &Tokens<'c>) -> Option<Declared<'c>> {
         if !tokens.fits() {
             return None;
@@ -63,6 +69,9 @@ impl<'c> Declared<'c> {
                 },
                 _ => {}
             }
+            if declared.read > tokens.count().saturating_mul(READ_MAX) {
+                return None;
+            }
         }
         Some(declared)
     }
@@ -79,12 +88,13 @@ impl<'c> Declared<'c> {
         *self.counts.entry(name).or_default() += 1;
     }
 
-    /// Declares all names between two brackets that are no keys and not part of what a name is by default.
+    /// Declares all names between two brackets that are not keys and not part of what a name is by default.
     fn within(&mut self, tokens: &Tokens<'c>, opening: usize) {
         let closing = tokens.partner(opening).unwrap_or(opening);
         let mut at = opening;
         let mut is_default = false;
         while at < closing {
+            self.read += 1;
             match tokens.get(at) {
                 Some(Token::Sign('=')) => is_default = true,
                 Some(Token::Sign(',' | '}' | ']')) => is_default = false,
@@ -113,7 +123,7 @@ impl<'c> Declared<'c> {
                 _ => {}
             }
             is_start = token == Token::Sign(',');
-            // What stands between brackets is no declaration of this one.
+            // What stands between brackets is not a declaration of this one.
             at = tokens.partner(at).unwrap_or(at).max(at) + 1;
         }
     }

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// Methods of lists that give a function each element.
 const OF_EACH: &[&str] = &["every", "filter", "find", "flatMap", "forEach", "map", "some"];
+/// How far `$input` is from the last bracket of `$input.all()`.
+const LISTS_CALL: usize = 4;
 
 /// What names hold wherever they are declared, as often as that is known.
 pub(super) struct Held<'t, 'c> {
@@ -141,7 +143,11 @@ impl<'t, 'c> Held<'t, 'c> {
         if !is_method || !self.tokens.is_sign(method + 1, "(") {
             return;
         }
-        let start = self.start(at);
+        // Behind `.map().map()` and so on there may be any number of calls, of which none is a list of items by itself.
+        let start = match self.tokens.get(at) {
+            Some(Token::Sign(_)) => at.checked_sub(LISTS_CALL),
+            _ => Some(at),
+        };
         if start.and_then(|start| self.list(start)) != Some(at + 1) {
             return;
         }

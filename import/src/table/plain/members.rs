@@ -3,7 +3,6 @@
 use super::declared::Declared;
 use super::tokens::{Token, Tokens, unquoted};
 use std::collections::HashSet;
-use std::ops::Range;
 
 /// The first of these members that code may use of the object that a name stands for. A name that stands by itself counts if the
 /// code doesn't declare it. What is only a key, or a property of something else, is no use.
@@ -15,7 +14,7 @@ pub(super) fn used(tokens: &Tokens<'_>, object: &str, members: &[&'static str]) 
         let token = at.and_then(|at| tokens.get(at));
         matches!(token, Some(Token::Name(name)) if names.contains(name))
     };
-    let is_taken = |at: usize| taken.iter().any(|range| range.contains(&at));
+    let is_taken = |at: usize| taken.get(at).is_some_and(|is_taken| *is_taken);
     let is_own = |name: &str| {
         let declared = declared.as_ref();
         declared.is_some_and(|declared| declared.count(name) > 0)
@@ -61,17 +60,20 @@ fn names_of<'c>(tokens: &Tokens<'c>, object: &'c str) -> HashSet<&'c str> {
     names
 }
 
-/// Where the object is taken apart, as by `{ a, b: c } = object`.
-fn taken_apart(tokens: &Tokens<'_>, names: &HashSet<&str>) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for (at, token) in tokens.iter() {
-        let is_end = token == Token::Sign('}') && tokens.is_sign(at + 1, "=");
+/// For each token whether the object is taken apart there, as by `{ a, b: c } = object`.
+fn taken_apart(tokens: &Tokens<'_>, names: &HashSet<&str>) -> Vec<bool> {
+    // From the last token to the first: where the outermost of those begins that end behind it.
+    let mut opening = tokens.count();
+    let mut taken = vec![false; tokens.count()];
+    for (at, is_taken) in taken.iter_mut().enumerate().rev() {
+        let is_end = tokens.is_sign(at, "}") && tokens.is_sign(at + 1, "=");
         let of = tokens.get(at + 2).filter(|_| is_end);
-        if let (Some(Token::Name(of)), Some(opening)) = (of, tokens.partner(at))
+        *is_taken = opening <= at;
+        if let (Some(Token::Name(of)), Some(begin)) = (of, tokens.partner(at))
             && names.contains(of)
         {
-            found.push(opening..at);
+            opening = opening.min(begin);
         }
     }
-    found
+    taken
 }

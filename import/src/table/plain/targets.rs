@@ -18,26 +18,30 @@ pub(super) enum Target<'c> {
 
 /// Everything that code sets. Names of a pattern without properties, as in `[a, b] = c`, are not among it.
 pub(super) fn targets<'c>(tokens: &Tokens<'c>) -> Vec<Target<'c>> {
+    let properties = Properties::of(tokens);
+    let ending = |end| ending(tokens, &properties, end);
     let mut found = Vec::new();
     for (at, token) in tokens.iter() {
         match token {
             Token::Sign('=') if assigns(tokens, at) => {
                 let signs = (0..at).rev().take_while(|at| tokens.is_sign(*at, OPERATORS));
                 let signs = signs.count();
-                found.extend(ending(tokens, at.checked_sub(signs + 1)));
+                found.extend(ending(at.checked_sub(signs + 1)));
             }
             Token::Step => {
                 // At the end of a line it may belong to what follows.
                 let before = at.checked_sub(1).filter(|before| tokens.ends_operand(*before));
-                found.extend(before.and_then(|before| ending(tokens, Some(before))));
+                found.extend(before.and_then(|before| ending(Some(before))));
                 if matches!(tokens.get(at + 1), Some(Token::Name(_) | Token::Sign('('))) {
-                    found.extend(ending(tokens, path_end(tokens, at + 1)));
+                    found.extend(ending(path_end(tokens, at + 1)));
                 }
             }
             Token::Name("delete") if !tokens.is_property(at) && !tokens.is_sign(at + 1, ":") => {
-                found.extend(ending(tokens, path_end(tokens, at + 1)));
+                found.extend(ending(path_end(tokens, at + 1)));
             }
-            Token::Name("for") if !tokens.is_property(at) => found.extend(of_loop(tokens, at)),
+            Token::Name("for") if !tokens.is_property(at) => {
+                found.extend(loop_end(tokens, at).and_then(|end| ending(Some(end))));
+            }
             _ => {}
         }
     }
@@ -59,7 +63,7 @@ fn assigns(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 /// The target that ends at a place.
-fn ending<'c>(tokens: &Tokens<'c>, end: Option<usize>) -> Option<Target<'c>> {
+fn ending<'c>(tokens: &Tokens<'c>, properties: &Properties, end: Option<usize>) -> Option<Target<'c>> {
     let Some(end) = end else {
         return Some(Target::Unknown);
     };
@@ -76,22 +80,39 @@ fn ending<'c>(tokens: &Tokens<'c>, end: Option<usize>) -> Option<Target<'c>> {
             let is_index = tokens.is_sign(end, "]") && before.is_some_and(|at| tokens.ends_operand(at));
             match is_index {
                 true => Some(Target::Property(opening)),
-                false => has_property(tokens, opening + 1..end).then_some(Target::Unknown),
+                false => properties.are_in(opening + 1..end).then_some(Target::Unknown),
             }
         }
         _ => Some(Target::Unknown),
     }
 }
 
-/// Whether a pattern may set properties. A property that something is by default counts as well.
-fn has_property(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
-    range.any(|at| {
-        let is_index = || {
-            at.checked_sub(1)
-                .is_some_and(|before| tokens.ends_operand(before))
-        };
-        tokens.is_property(at) || (tokens.is_sign(at, "[") && is_index())
-    })
+/// Where properties are, counted once: patterns may be within each other.
+struct Properties {
+    /// How many are before each token, and at last before the end.
+    before: Vec<usize>,
+}
+
+impl Properties {
+    fn of(tokens: &Tokens<'_>) -> Properties {
+        let mut before = vec![0];
+        let mut count = 0;
+        for (at, _) in tokens.iter() {
+            let is_index = || {
+                at.checked_sub(1)
+                    .is_some_and(|before| tokens.ends_operand(before))
+            };
+            let is_one = tokens.is_property(at) || (tokens.is_sign(at, "[") && is_index());
+            count += usize::from(is_one);
+            before.push(count);
+        }
+        Properties { before }
+    }
+
+    /// Whether a pattern may set properties. A property that something is by default counts as well.
+    fn are_in(&self, range: Range<usize>) -> bool {
+        self.before.get(range.start) != self.before.get(range.end)
+    }
 }
 
 /// Where `a.b[0].c` ends that begins at a place; none if something else does.
@@ -115,8 +136,8 @@ fn path_end(tokens: &Tokens<'_>, first: usize) -> Option<usize> {
     }
 }
 
-/// What `for (a.b of c)` sets, which declares nothing.
-fn of_loop<'c>(tokens: &Tokens<'c>, at: usize) -> Option<Target<'c>> {
+/// Where what `for (a.b of c)` sets ends, which declares nothing.
+fn loop_end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     let opening = at + 1 + usize::from(tokens.is_name(at + 1, &["await"]));
     let first = opening + 1;
     if !tokens.is_sign(opening, "(") || tokens.is_name(first, &["const", "let", "var"]) {
@@ -126,6 +147,5 @@ fn of_loop<'c>(tokens: &Tokens<'c>, at: usize) -> Option<Target<'c>> {
         true => tokens.partner(first),
         false => path_end(tokens, first),
     };
-    let end = end.filter(|end| tokens.is_name(*end + 1, &["of", "in"]))?;
-    ending(tokens, Some(end))
+    end.filter(|end| tokens.is_name(*end + 1, &["of", "in"]))
 }

@@ -60,13 +60,31 @@ pub(super) struct Tokens<'c> {
     all: Vec<Token<'c>>,
     /// For each bracket the place of its partner, for all others their own; none if brackets don't fit together.
     pairs: Option<Vec<usize>>,
+    /// How often it was asked for a token.
+    #[cfg(test)]
+    asked: std::cell::Cell<usize>,
 }
 
 impl<'c> Tokens<'c> {
     pub fn of(code: &'c str) -> Tokens<'c> {
         let all = tokens(code);
         let pairs = pairs(&all);
-        Tokens { all, pairs }
+        Tokens {
+            all,
+            pairs,
+            #[cfg(test)]
+            asked: std::cell::Cell::default(),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    #[cfg(test)]
+    pub fn asked(&self) -> usize {
+        self.asked.get()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (usize, Token<'c>)> {
@@ -74,6 +92,8 @@ impl<'c> Tokens<'c> {
     }
 
     pub fn get(&self, at: usize) -> Option<Token<'c>> {
+        #[cfg(test)]
+        self.asked.set(self.asked.get() + 1);
         self.all.get(at).copied()
     }
 
@@ -110,7 +130,7 @@ impl<'c> Tokens<'c> {
         self.pairs.as_ref()?.get(at).copied()
     }
 
-    /// Whether what stands there comes behind a dot. Of three dots, what follows is no property.
+    /// Whether what stands there comes behind a dot. Of three dots, what follows is not a property.
     pub fn is_property(&self, at: usize) -> bool {
         self.is_sign(at.checked_sub(1), ".") && !self.is_sign(at.checked_sub(2), ".")
     }

@@ -381,7 +381,7 @@ fn empty_wasi(origin: &Origin, key: &str, printed: &Printed) -> WasiCtx {
     WasiCtx::builder()
         .stdout(printed.out.clone())
         .stderr(printed.err.clone())
-        .wall_clock(StandsStill(origin.started_at_ms))
+        .wall_clock(FixedClock(origin.started_at_ms))
         .secure_random(StdRng::from_seed(seed))
         .insecure_random(StdRng::from_seed(seed))
         .insecure_random_seed(u128::from_le_bytes(insecure))
@@ -392,9 +392,9 @@ fn empty_wasi(origin: &Origin, key: &str, printed: &Printed) -> WasiCtx {
 }
 
 /// Milliseconds since 1970 UTC.
-struct StandsStill(i64);
+struct FixedClock(i64);
 
-impl HostWallClock for StandsStill {
+impl HostWallClock for FixedClock {
     fn resolution(&self) -> Duration {
         Duration::from_millis(1)
     }

@@ -102,7 +102,7 @@ impl RemoteEffects {
         }
     }
 
-    fn say(&self, told: &WatchEvent) {
+    fn send_event(&self, told: &WatchEvent) {
         let mut frame = tells(self.run);
         told.write(&mut frame);
         // Nobody is told if this fails: the service has gone.
@@ -110,17 +110,17 @@ impl RemoteEffects {
     }
 
     /// Says how much it could not tell, if anything.
-    fn say_omitted(&mut self) {
+    fn send_omitted(&mut self) {
         match std::mem::take(&mut self.omitted) {
             0 => {}
-            events => self.say(&WatchEvent::Omitted(events)),
+            events => self.send_event(&WatchEvent::Omitted(events)),
         }
     }
 }
 
 impl Drop for RemoteEffects {
     fn drop(&mut self) {
-        self.say_omitted();
+        self.send_omitted();
         // Calls that never began hold what sends their requests, which holds this: nobody else would drop either.
         let calls = std::mem::take(&mut *locked(&self.conversation.calls));
         drop(calls);
@@ -161,7 +161,7 @@ impl EffectHost for RemoteEffects {
 
     fn wait(&mut self) -> Waiting<'_> {
         Box::pin(async move {
-            self.say_omitted();
+            self.send_omitted();
             self.room = WatchRoom::but_one();
             // Before the service can answer.
             let answers = self.answers.get_or_insert_with(|| self.conversation.listen());
@@ -188,9 +188,9 @@ impl EffectHost for RemoteEffects {
         self.taken.push(id);
     }
 
-    fn tell(&mut self, told: WatchEvent) {
+    fn emit(&mut self, told: WatchEvent) {
         match self.room.take(&told) {
-            true => self.say(&told),
+            true => self.send_event(&told),
             false => self.omitted = self.omitted.saturating_add(1),
         }
     }

@@ -38,7 +38,7 @@ pub async fn serve(channel: Channel) -> io::Result<()> {
         return Ok(());
     };
     loop {
-        session.hear_all(&mut receiver)?;
+        session.receive_all(&mut receiver)?;
         tokio::select! {
             biased;
             filled = receiver.fill() => if !filled? {
@@ -84,7 +84,7 @@ async fn begin(link: &LinkSender, receiver: &mut LinkReceiver) -> io::Result<Opt
     let started = FromExecutor::Started {
         failure: failure.as_deref(),
     };
-    say(link, started.frame())?;
+    send(link, started.frame())?;
     Ok(Some(Session {
         link: link.clone(),
         sandboxes: Arc::new(sandboxes.map_err(io::Error::other)?),
@@ -99,7 +99,7 @@ fn sandboxes(config: &SandboxConfig, guest: Code) -> Result<Sandboxes, crate::St
     Sandboxes::new(config, &engines, guest)
 }
 
-fn say(link: &LinkSender, frame: Frame) -> io::Result<()> {
+fn send(link: &LinkSender, frame: Frame) -> io::Result<()> {
     link.send(frame).map_err(io::Error::other)
 }
 
@@ -180,12 +180,12 @@ fn locked(runs: &Runs) -> MutexGuard<'_, HashMap<u32, Given>> {
 
 impl Session {
     /// Hears what has come.
-    fn hear_all(&mut self, receiver: &mut LinkReceiver) -> io::Result<()> {
+    fn receive_all(&mut self, receiver: &mut LinkReceiver) -> io::Result<()> {
         let link = self.link.clone();
         let held = link.hold();
         let mut sent = monotonic();
         while let Some((frame, descriptors)) = receiver.take().map_err(io::Error::other)? {
-            self.hear(frame, descriptors)?;
+            self.handle(frame, descriptors)?;
             // A run may have computed for a millisecond.
             if since(sent) >= HELD_MAX {
                 held.send();
@@ -195,7 +195,7 @@ impl Session {
         Ok(())
     }
 
-    fn hear(&mut self, frame: &[u8], descriptors: &mut VecDeque<OwnedFd>) -> io::Result<()> {
+    fn handle(&mut self, frame: &[u8], descriptors: &mut VecDeque<OwnedFd>) -> io::Result<()> {
         match ToExecutor::read(frame).map_err(io::Error::other)? {
             ToExecutor::Start(_) => return Err(io::Error::other("the first message came twice")),
             ToExecutor::JavaScript => {
@@ -269,7 +269,7 @@ impl Session {
                 .as_ref()
                 .map(|(component, reason)| (*component, reason.as_str())),
         };
-        say(&self.link, loaded.frame())
+        send(&self.link, loaded.frame())
     }
 
     fn run(&mut self, run: u32, program: u32, given: GivenRun<'_>) -> io::Result<()> {
@@ -346,7 +346,7 @@ impl Session {
         drop(runs);
         drop(given);
         match has_left {
-            true => say(&self.link, FromExecutor::Gone { run }.frame()),
+            true => send(&self.link, FromExecutor::Gone { run }.frame()),
             false => Ok(()),
         }
     }

@@ -210,8 +210,9 @@ impl Exchange {
         let content = match (live, self.wanted) {
             (Some(_), _) if is_by_brotli(&headers) => {
                 return Err(failed(format!(
-                    "{} compressed its response by brotli, which is not taken for one that is read while it arrives: have it \
-                     send `gzip` or none, as the request's Accept-Encoding says unless the node sets that itself.",
+                    "{} compressed its response with brotli, which is not supported for responses that are read while they \
+                     arrive: have it use `gzip` or no compression, as the request's Accept-Encoding asks unless the node sets \
+                     that header itself.",
                     place(&self.url)
                 )));
             }

@@ -106,7 +106,7 @@ fn masked(server: &Server, error: EffectError) -> EffectError {
         let _ = vault.note_use(credentials.password.as_str());
     }
     EffectError {
-        message: vault.mask_told(&error.message).into_owned(),
+        message: vault.mask_message(&error.message).into_owned(),
         ..error
     }
 }

@@ -25,7 +25,7 @@ pub(super) async fn store(rows: &mut [Value], mark: &str, files: &dyn Files) -> 
                 made += 1;
                 if made > FILES_MAX {
                     let message = format!(
-                        "The rows have more than {FILES_MAX} values of bytes, of which files would be made: request fewer rows at a time."
+                        "The rows have more than {FILES_MAX} binary values, each of which would become a file: request fewer rows at a time."
                     );
                     return Err(EffectError::new(EffectCode::FileLimit, message));
                 }

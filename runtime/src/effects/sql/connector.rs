@@ -87,7 +87,7 @@ impl Connector {
             Answer::Failed(error) => return Err(error),
             _ => return Err(connector.confused()),
         }
-        match connector.hear(0).await? {
+        match connector.receive(0).await? {
             Answer::Opened(session) => {
                 connector.session = session;
                 Ok(connector)
@@ -152,11 +152,11 @@ impl Connector {
             let error = self.process.why(error).await;
             return Err(self.ended(error));
         }
-        self.hear(bytes_max).await
+        self.receive(bytes_max).await
     }
 
     /// What it says next.
-    async fn hear(&mut self, bytes_max: usize) -> Result<Answer, EffectError> {
+    async fn receive(&mut self, bytes_max: usize) -> Result<Answer, EffectError> {
         self.state = State::Asked;
         let received = self.receiver.receive().await;
         self.state = State::Broken;

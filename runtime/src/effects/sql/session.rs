@@ -79,9 +79,9 @@ impl Sessions {
         statement: &Statement,
     ) -> Result<Vec<Value>, EffectError> {
         let Some((connectors, allowed)) = self.connectors.as_ref().zip(file.allowed()) else {
+            let (file, _reserved) = file.reserved()?;
             return sqlite::execute(&file, target, statement).await;
         };
-        let inside = allowed.inside();
         let open = || async {
             let place = connectors.place(owner).await;
             let started =
@@ -97,6 +97,8 @@ impl Sessions {
                 "The session belongs to another kind of connection.",
             ));
         };
+        // While it waited for a process it needed no room.
+        let (inside, _reserved) = allowed.inside()?;
         let rows = files.execute(target, &inside, statement).await;
         let is_fresh = files.is_fresh();
         session.done(is_fresh && !self.is_waited_for());

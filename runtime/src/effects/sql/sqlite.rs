@@ -1,6 +1,7 @@
 //! Statements on a SQLite file, where the operator allows it. Each tenant has a directory of its own.
 
 mod connector;
+mod growth;
 mod guard;
 mod place;
 
@@ -11,6 +12,7 @@ use super::target::Target;
 use heddle_sandbox::EffectError;
 
 pub(super) use connector::Connector;
+pub(super) use growth::Growth;
 use guard::{check_words, harden, is_refusal};
 pub(super) use place::{File, Files, permitted};
 use serde_json::Value;

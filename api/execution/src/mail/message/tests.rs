@@ -106,17 +106,17 @@ fn a_refusal_says_which_limit_it_is() {
 fn what_no_run_could_take_is_refused() {
     let text = |bytes: usize| Message {
         from: None,
-        to: Few(Vec::new()),
-        cc: Few(Vec::new()),
-        reply_to: Few(Vec::new()),
+        to: BoundedList(Vec::new()),
+        cc: BoundedList(Vec::new()),
+        reply_to: BoundedList(Vec::new()),
         subject: None,
         date: None,
         message_id: None,
         text: Some("\"".repeat(bytes)),
         html: None,
-        headers: Few(Vec::new()),
-        attachments: Few(Vec::new()),
-        recipients: Few(Vec::new()),
+        headers: BoundedList(Vec::new()),
+        attachments: BoundedList(Vec::new()),
+        recipients: BoundedList(Vec::new()),
     };
     let answer = |bytes: usize| text(bytes).answer(std::iter::empty());
     assert!(answer(1 << 20).is_ok());

@@ -3,7 +3,7 @@
 
 use super::claims::Claims;
 use super::login::LoginError;
-use crate::auth::signing;
+use crate::auth::signing::{self, CANDIDATES_MAX};
 use anyhow::anyhow;
 use heddle_model::clock::Timestamp;
 use jsonwebtoken::jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
@@ -28,7 +28,8 @@ impl Keys {
     pub fn new(set: &JwkSet) -> Self {
         signing::install();
         let usable = |jwk: &&Jwk| !matches!(jwk.common.public_key_use, Some(PublicKeyUse::Encryption));
-        let keys = set.keys.iter().filter(usable).filter_map(|jwk| {
+        let keys = set.keys.iter().filter(usable);
+        let keys = keys.filter(|jwk| signing::is_affordable(jwk)).filter_map(|jwk| {
             Some(ProviderKey {
                 id: jwk.common.key_id.clone(),
                 algorithm: jwk.common.key_algorithm,
@@ -43,6 +44,7 @@ impl Keys {
         jsonwebtoken::decode_header(token).is_ok_and(|header| self.candidates(&header).next().is_some())
     }
 
+    /// A few: a provider that publishes many says by their ids which has signed.
     fn candidates<'a>(&'a self, header: &'a Header) -> impl Iterator<Item = &'a DecodingKey> {
         self.0
             .iter()
@@ -52,6 +54,8 @@ impl Keys {
                     .is_none_or(|algorithm| algorithm == header.alg.into())
             })
             .map(|key| &key.key)
+            .filter(|key| key.family() == header.alg.family())
+            .take(CANDIDATES_MAX)
     }
 }
 
@@ -82,7 +86,7 @@ pub(super) fn check(
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
     validation.set_issuer(&[issuer]);
     validation.set_audience(&[client_id]);
-    let mut failure = anyhow!("none of the provider's keys has its key id");
+    let mut failure = anyhow!("none of the provider's keys (of RSA: up to 4,096 bits) has its key id");
     for key in keys.candidates(&header) {
         let all = match jsonwebtoken::decode::<Map<String, Value>>(token, key, &validation) {
             Ok(decoded) => decoded.claims,

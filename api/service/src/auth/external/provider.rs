@@ -9,7 +9,7 @@ use anyhow::Context;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_model::clock::Timestamp;
-use heddle_runtime::{EgressPolicy, GuardedHttp, body_within};
+use heddle_runtime::{EgressPolicy, GuardedHttp, body_within, told_by_stranger};
 use jsonwebtoken::jwk::JwkSet;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, StatusCode, Url};
@@ -21,6 +21,8 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Characters of why an answer can't be read.
+const REASON_CHARS_MAX: usize = 300;
 /// How long a provider's configuration and keys are taken for current.
 const FRESH: Duration = Duration::from_secs(60 * 60);
 
@@ -133,12 +135,28 @@ impl Provider {
         let authorize = configuration.authorization_endpoint.as_deref();
         Ok(Endpoints {
             issuer: Some(configuration.issuer),
-            authorize: authorize.map(|authorize| url(Some(authorize))).transpose()?,
-            token: url(Some(&configuration.token_endpoint))?,
-            userinfo: userinfo.map(|userinfo| url(Some(userinfo))).transpose()?,
-            keys: Some(url(Some(&configuration.jwks_uri))?),
+            authorize: authorize
+                .map(|authorize| self.published("authorization_endpoint", authorize))
+                .transpose()?,
+            token: self.published("token_endpoint", &configuration.token_endpoint)?,
+            userinfo: userinfo
+                .map(|userinfo| self.published("userinfo_endpoint", userinfo))
+                .transpose()?,
+            keys: Some(self.published("jwks_uri", &configuration.jwks_uri)?),
             secret_in_body: !knows_basic,
         })
+    }
+
+    /// An address that the issuer publishes, if people and secrets may be sent there.
+    fn published(&self, name: &str, endpoint: &str) -> Result<Url, LoginError> {
+        let endpoint = url(Some(endpoint))?;
+        if self.http.may_trust(&endpoint) {
+            return Ok(endpoint);
+        }
+        Err(LoginError::unavailable(format!(
+            "the {name} that the issuer publishes is {endpoint}: it must begin with https://, or with http:// and have a host that \
+             HEDDLE_EGRESS_ALLOW lists"
+        )))
     }
 
     /// Where a browser is sent to log in, and to come back to the redirect URI.
@@ -255,6 +273,7 @@ impl Provider {
         authorization: Option<String>,
     ) -> Result<T, LoginError> {
         let place = place(&url);
+        let sent = authorization.clone().unwrap_or_default();
         let ask = Ask {
             method: Method::GET,
             url,
@@ -265,9 +284,12 @@ impl Provider {
         if !status.is_success() {
             return Err(LoginError::unavailable(format!("{place} answered {status}")));
         }
-        serde_json::from_slice(&body)
-            .with_context(|| format!("{place} sent an unexpected answer"))
-            .map_err(LoginError::Unavailable)
+        serde_json::from_slice(&body).map_err(|error| {
+            // It quotes what it did not expect, which may be the token.
+            let token = sent.strip_prefix("Bearer ").unwrap_or_default();
+            let reason = told_by_stranger(&error.to_string(), &[token], REASON_CHARS_MAX);
+            LoginError::unavailable(format!("{place} sent an unexpected answer: {reason}"))
+        })
     }
 
     /// Sends a request and reads all of the answer, within a time and a size.

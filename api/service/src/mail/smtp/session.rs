@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 
 /// How long a client may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Commands that can't be understood before the connection is closed.
+/// Commands that can't be understood, and addresses that nobody has, before the connection is closed.
 const ERRORS_MAX: u32 = 20;
 /// Bytes of a command.
 const LINE_BYTES_MAX: u64 = 4096;
@@ -95,7 +95,7 @@ where
     /// To the client's last word, or ours.
     pub async fn run(mut self) -> io::Result<()> {
         let greeting = format!("220 {} heddle accepts mail for patterns", self.post.domain());
-        self.say(&greeting).await?;
+        self.send(&greeting).await?;
         while let Some(line) = self.line().await? {
             let request = Request::parse(&mut line.iter()).map(Request::into_owned);
             let next = match request {
@@ -118,17 +118,17 @@ where
             return Ok(Some(line));
         }
         if !line.is_empty() {
-            self.say("500 5.5.2 The line is too long or incomplete").await?;
+            self.send("500 5.5.2 The line is too long or incomplete").await?;
         }
         Ok(None)
     }
 
-    async fn say(&mut self, reply: &str) -> io::Result<()> {
+    async fn send(&mut self, reply: &str) -> io::Result<()> {
         in_time(self.stream.get_mut().write_all(format!("{reply}\r\n").as_bytes())).await
     }
 
     async fn answer(&mut self, reply: &str) -> io::Result<Next> {
-        self.say(reply).await.map(|()| Next::Command)
+        self.send(reply).await.map(|()| Next::Command)
     }
 
     async fn obey(&mut self, request: Request<String>) -> io::Result<Next> {
@@ -160,7 +160,7 @@ where
             }
             Request::Help { .. } => self.answer("214 2.0.0 See RFC 5321").await,
             Request::Quit => {
-                self.say("221 2.0.0 Goodbye").await?;
+                self.send("221 2.0.0 Goodbye").await?;
                 Ok(Next::Close)
             }
             _ => self.answer("502 5.5.1 Command not implemented").await,
@@ -206,7 +206,8 @@ where
                 self.answer("450 4.2.1 No deployment of the pattern is active")
                     .await
             }
-            Ok(Addressee::Unknown) => self.answer("550 5.1.1 No such mailbox").await,
+            // Each that somebody guesses is looked up in the database.
+            Ok(Addressee::Unknown) => self.refuse("550 5.1.1 No such mailbox").await,
             Err(error) => {
                 tracing::warn!("Can't look up an address now: {}", chain(&error));
                 self.answer("451 4.3.0 Try again later").await
@@ -218,7 +219,7 @@ where
         if self.recipients.is_empty() {
             return self.answer("503 5.5.1 Send RCPT first").await;
         }
-        self.say("354 Send the message; end it with a line that contains only a dot")
+        self.send("354 Send the message; end it with a line that contains only a dot")
             .await?;
         let arrived = match self.message().await? {
             Ok(arrived) => arrived,
@@ -271,13 +272,18 @@ where
         }
     }
 
-    async fn misunderstood(&mut self, error: &Error) -> io::Result<Next> {
+    /// An error of the client's, of which it may make so many.
+    async fn refuse(&mut self, reply: &str) -> io::Result<Next> {
         self.errors += 1;
         if self.errors >= ERRORS_MAX {
-            self.say("421 4.7.0 Too many errors").await?;
+            self.send("421 4.7.0 Too many errors").await?;
             return Ok(Next::Close);
         }
-        self.answer(match error {
+        self.answer(reply).await
+    }
+
+    async fn misunderstood(&mut self, error: &Error) -> io::Result<Next> {
+        self.refuse(match error {
             Error::InvalidSenderAddress => "553 5.1.7 Invalid sender address",
             Error::InvalidRecipientAddress => "553 5.1.3 Invalid recipient address",
             Error::SyntaxError { .. } | Error::InvalidParameter { .. } => {
@@ -369,6 +375,16 @@ mod tests {
             (codes.last().map(String::as_str), messages.len()),
             (Some("354"), 0)
         );
+    }
+
+    #[tokio::test]
+    async fn whoever_guesses_addresses_is_sent_away() {
+        let guesses = "RCPT TO:<bob@here.example>\r\n".repeat(100);
+        let (codes, _) = replied(&format!("HELO a\r\nMAIL FROM:<>\r\n{guesses}")).await;
+        let told = codes.iter().filter(|code| *code == "550").count();
+        assert_eq!(told, ERRORS_MAX as usize - 1);
+        assert_eq!(codes.last().map(String::as_str), Some("421"));
+        assert_eq!(codes.len(), 3 + ERRORS_MAX as usize);
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ pub fn name(part: &Field<'_>) -> Option<String> {
     part.name().map(unescaped)
 }
 
-/// The name of the file that a part is; `None`: it is no file. Browsers send an empty name and no bytes where no file was chosen.
+/// The name of the file in a part; `None`: it is not a file. Browsers send an empty name and no bytes where no file was chosen.
 pub fn file_name(part: &Field<'_>) -> Option<String> {
     if let Some(name) = part.file_name() {
         return Some(unescaped(name));

@@ -213,7 +213,7 @@ async fn texts_are_read_in_their_character_set() {
         );
     }
     let refused = value(BodyKind::Text, "text/plain", b"Gr\xfc\xdfe").await;
-    assert_eq!(refused, Err("is not a text in UTF-8".to_owned()));
+    assert_eq!(refused, Err("is not valid text in UTF-8".to_owned()));
     let refused = value(BodyKind::Text, "text/plain; charset=none-such", b"x").await;
     assert_eq!(refused, Err("has an unknown character set, none-such".to_owned()));
 }

@@ -34,7 +34,7 @@ pub struct Place<'f> {
     pub holder: Option<Holder>,
     /// Bytes of the whole body at most.
     pub bytes_max: u64,
-    /// Bytes of all fields together that are no files.
+    /// Bytes of all fields together that are not files.
     pub text_bytes_max: usize,
     /// The fields of which files are stored, if not of all: others are skipped, and so are inputs without a file.
     pub fields: Option<Vec<&'f str>>,

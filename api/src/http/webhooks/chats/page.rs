@@ -189,7 +189,8 @@ pub fn chat(chat: &Chat, shown: &Shown<'_>, transcript: &Transcript) -> Response
 
 /// The same message came again: the page was reloaded, or the button pressed twice.
 pub fn sent_before() -> Response {
-    let text = "<p>You have sent this message before: it has arrived once. Go back to go on.</p>";
+    let text =
+        "<p>You have already sent this message, and it arrived the first time. Go back to continue.</p>";
     said(Response::new(Body::empty()), "Your message has arrived", text)
 }
 
@@ -206,7 +207,7 @@ pub fn from_elsewhere() -> Response {
     let text = "<p>It was sent from a page of another site. Open the chat at its own address, and write it there.</p>";
     said(
         StatusCode::FORBIDDEN.into_response(),
-        "Your message was not taken",
+        "Your message was not accepted",
         text,
     )
 }
@@ -222,10 +223,10 @@ const REFUSALS: Refusals = Refusals {
         "This chat is closed for now",
         "It can't take messages right now. Please try again later.",
     ),
-    too_much: "Your message was not taken. Please wait a minute and try again.",
-    too_large: "Your message was not taken. Go back and write less.",
+    too_much: "Your message was not accepted. Please wait a minute and try again.",
+    too_large: "Your message was not accepted. Go back and write less.",
     longer: "Your message has arrived; its answer takes longer than usual.",
-    not_taken: "Your message was not taken",
+    not_taken: "Your message was not accepted",
 };
 
 /// Says why there is no chat, or why a message was not taken.

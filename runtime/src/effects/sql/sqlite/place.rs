@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of SQL.
 
+use super::growth::{Growth, Reservation};
 use crate::config::SqliteFiles;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::{Deserialize, Serialize};
@@ -10,14 +11,13 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Files of a tenant that are looked at; nobody needs as many.
-const FILES_MAX: usize = 1_000;
-
 /// Which files may be opened.
 pub(in super::super) struct Files {
     pub allowed: SqliteFiles,
     /// Bytes that those of one tenant may have together.
     pub tenant_bytes_max: u64,
+    /// What is kept for those that are in use.
+    pub growth: Growth,
 }
 
 /// A file that may be opened.
@@ -40,7 +40,7 @@ pub(in super::super) struct Allowed {
     /// Bytes that all files in it may have together.
     pub all_bytes_max: u64,
     file: PathBuf,
-    bytes_max: u64,
+    growth: Growth,
 }
 
 impl File {
@@ -48,17 +48,34 @@ impl File {
     pub fn allowed(&self) -> Option<&Allowed> {
         self.allowed.as_ref()
     }
+
+    /// The file as large as it may become now, for as long as what is given with it is there. `None`: it may be as large as it likes.
+    pub fn reserved(mut self) -> Result<(Self, Option<Reservation>), EffectError> {
+        let reserved = self.allowed.as_ref().map(Allowed::reserve).transpose()?;
+        if let Some(reserved) = &reserved {
+            self.bytes_max = Some(reserved.bytes_max);
+        }
+        Ok((self, reserved))
+    }
 }
 
 impl Allowed {
-    /// The file, for a process whose directory this is.
-    pub fn inside(&self) -> File {
-        File {
+    /// The file, for a process whose directory this is, and for as long as what is given with it is there.
+    pub fn inside(&self) -> Result<(File, Reservation), EffectError> {
+        let reserved = self.reserve()?;
+        let file = File {
             path: self.file.clone(),
-            bytes_max: Some(self.bytes_max),
+            bytes_max: Some(reserved.bytes_max),
             is_inside: true,
             allowed: None,
-        }
+        };
+        Ok((file, reserved))
+    }
+
+    fn reserve(&self) -> Result<Reservation, EffectError> {
+        let path = self.dir.join(&self.file);
+        let reserved = self.growth.reserve(&self.dir, &path, self.all_bytes_max);
+        reserved.map_err(|error| unusable(&error))
     }
 }
 
@@ -117,17 +134,15 @@ pub(in super::super) fn permitted(
         );
         return Err(denied(&message));
     }
-    let others = taken(&dir, &path).map_err(|error| unusable(&error))?;
-    let bytes_max = files.tenant_bytes_max.saturating_sub(others);
     Ok(File {
         path,
-        bytes_max: Some(bytes_max),
+        bytes_max: Some(files.tenant_bytes_max),
         is_inside: false,
         allowed: Some(Allowed {
             dir,
             all_bytes_max: files.tenant_bytes_max,
             file: PathBuf::from(file),
-            bytes_max,
+            growth: files.growth.clone(),
         }),
     })
 }
@@ -164,26 +179,4 @@ fn own(root: &Path, tenant: &str) -> Result<PathBuf, EffectError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(dir),
         Err(error) => Err(unusable(&error)),
     }
-}
-
-/// Bytes of the files below a directory, but for those of the database itself, which SQLite counts.
-fn taken(dir: &Path, database: &Path) -> io::Result<u64> {
-    let (mut bytes, mut files, mut dirs) = (0_u64, 0, vec![dir.to_owned()]);
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(dir)? {
-            let entry = entry?;
-            files += 1;
-            if files > FILES_MAX {
-                return Err(io::Error::other(format!("it has more than {FILES_MAX} files")));
-            }
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                dirs.push(entry.path());
-            } else if kind.is_file() && entry.path() != database {
-                // A file that has just been removed takes nothing.
-                bytes = bytes.saturating_add(entry.metadata().map_or(0, |file| file.len()));
-            }
-        }
-    }
-    Ok(bytes)
 }
