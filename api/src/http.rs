@@ -60,7 +60,6 @@ pub mod tails;
 mod test_cases;
 pub mod test_runs;
 pub mod test_streams;
-mod to_the_end;
 mod usage;
 pub mod validation;
 mod waiting_callbacks;

@@ -78,7 +78,7 @@ pub fn pattern_schema() -> Value {
 fn node() -> Value {
     let types: Vec<&NodeType> = node_types().iter().collect();
     let names: Vec<&str> = types.iter().map(|node_type| node_type.name).collect();
-    let told: Vec<&str> = types.iter().map(|node_type| node_type.description).collect();
+    let descriptions: Vec<&str> = types.iter().map(|node_type| node_type.description).collect();
     let by_type: Vec<Value> = types.iter().map(|node_type| of_type(node_type)).collect();
     json!({
         "type": "object",
@@ -86,7 +86,7 @@ fn node() -> Value {
         "properties": {
             "id": {"type": "string", "minLength": 1},
             // Any other name is that of a definition.
-            "type": {"anyOf": [{"enum": names, "enumDescriptions": told}, {"type": "string"}]},
+            "type": {"anyOf": [{"enum": names, "enumDescriptions": descriptions}, {"type": "string"}]},
             "position": {
                 "type": "object",
                 "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
@@ -126,12 +126,12 @@ fn with_file(schema: &mut Value, is_code: bool) {
     let Value::Object(members) = schema else { return };
     members.shift_remove("x-heddle");
     if is_code {
-        let mut told = Map::new();
+        let mut outer = Map::new();
         for name in ["description", "default"] {
-            told.extend(members.shift_remove(name).map(|value| (name.to_owned(), value)));
+            outer.extend(members.shift_remove(name).map(|value| (name.to_owned(), value)));
         }
         let plain = Value::Object(std::mem::take(members));
-        told.insert("anyOf".to_owned(), json!([plain, {"$ref": "#/definitions/file"}]));
-        *members = told;
+        outer.insert("anyOf".to_owned(), json!([plain, {"$ref": "#/definitions/file"}]));
+        *members = outer;
     }
 }

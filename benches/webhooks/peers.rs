@@ -121,8 +121,8 @@ async fn n8n(plan: &Plan) -> Result<(), String> {
             .output()
             .map_err(|error| error.to_string())?;
         if !ended.status.success() {
-            let told = String::from_utf8_lossy(&ended.stderr);
-            return Err(format!("`n8n {}` failed: {told}", arguments.join(" ")));
+            let stderr = String::from_utf8_lossy(&ended.stderr);
+            return Err(format!("`n8n {}` failed: {stderr}", arguments.join(" ")));
         }
     }
     let mut command = n8n();

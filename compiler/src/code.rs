@@ -33,8 +33,8 @@ pub(crate) fn check(source: &str, found: &mut Findings) -> Vec<Diagnostic> {
     if cost.is_excessive(source) {
         return vec![Diagnostic::error("too-deep", Cost::MESSAGE).with_help(Cost::HELP.to_owned())];
     }
-    if let Err(told) = found.take_source(source.len(), cost) {
-        return told.into_iter().map(|diagnostic| *diagnostic).collect();
+    if let Err(refused) = found.take_source(source.len(), cost) {
+        return refused.into_iter().map(|diagnostic| *diagnostic).collect();
     }
     let stack_bytes = STACK_LEAST_BYTES + levels_at_most(source) * STACK_PER_LEVEL_BYTES;
     stacker::maybe_grow(stack_bytes, stack_bytes, || parsed(source))

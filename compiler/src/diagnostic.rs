@@ -269,10 +269,17 @@ pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'
         .map(|(_, name)| format!("did you mean `{name}`?"))
 }
 
-/// `` `a`, `b` and `c` ``, at most twelve.
+/// Names that [`list`] shows: all that any parameter of a standard node takes, or else a new user would not learn of the last ones.
+const LISTED_MAX: usize = 20;
+
+/// `` `a`, `b` and `c` ``, at most [`LISTED_MAX`].
 pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
-    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
+    let shown: Vec<String> = names
+        .iter()
+        .take(LISTED_MAX)
+        .map(|name| format!("`{name}`"))
+        .collect();
     match shown.split_last() {
         None => "none".to_owned(),
         Some((_, rest)) if names.len() > shown.len() => {

@@ -19,7 +19,7 @@ const READ_AGAIN_BYTES_MAX: usize = 4 << 20;
 /// Collects findings.
 #[derive(Clone, Debug)]
 pub(crate) struct Findings {
-    told: Vec<Diagnostic>,
+    listed: Vec<Diagnostic>,
     errors: Count,
     warnings: Count,
     reading: Reading,
@@ -27,7 +27,7 @@ pub(crate) struct Findings {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    told: usize,
+    listed: usize,
     more: usize,
 }
 
@@ -43,7 +43,7 @@ struct Reading {
 impl Default for Findings {
     fn default() -> Self {
         Findings {
-            told: Vec::new(),
+            listed: Vec::new(),
             errors: Count::default(),
             warnings: Count::default(),
             reading: Reading {
@@ -64,12 +64,12 @@ impl Findings {
     /// The same for one that is made only if it is told.
     pub fn report(&mut self, severity: Severity, make: impl FnOnce() -> Diagnostic) {
         let count = self.count(severity);
-        if count.told >= TOLD_MAX {
+        if count.listed >= TOLD_MAX {
             count.more += 1;
             return;
         }
-        count.told += 1;
-        self.told.push(bounded(make()));
+        count.listed += 1;
+        self.listed.push(bounded(make()));
     }
 
     /// Adds several.
@@ -85,17 +85,17 @@ impl Findings {
             Severity::Error => self.errors,
             Severity::Warning => self.warnings,
         };
-        count.told < TOLD_MAX
+        count.listed < TOLD_MAX
     }
 
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.listed.is_empty()
     }
 
     /// Whether there is an error.
     pub fn has_errors(&self) -> bool {
-        self.errors.told > 0
+        self.errors.listed > 0
     }
 
     /// For the findings of a part, which [`Findings::absorb`] takes.
@@ -108,7 +108,7 @@ impl Findings {
 
     /// Takes a part's findings, each as `placed` makes it.
     pub fn absorb(&mut self, part: Findings, placed: impl Fn(Diagnostic) -> Diagnostic) {
-        for diagnostic in part.told {
+        for diagnostic in part.listed {
             self.report(diagnostic.severity, || placed(diagnostic));
         }
         self.errors.more += part.errors.more;
@@ -118,7 +118,7 @@ impl Findings {
 
     /// Puts them in their order: the graph's own, then by node as `node_ids` lists them, then by parameter.
     pub fn sort<'a>(&mut self, node_ids: impl Iterator<Item = &'a str>) {
-        sort(&mut self.told, node_ids);
+        sort(&mut self.listed, node_ids);
     }
 
     /// All that are told, and then how many more there are.
@@ -131,9 +131,9 @@ impl Findings {
         let errors = more(self.errors, "error", "errors").map(|message| Diagnostic::error("more", message));
         let warnings =
             more(self.warnings, "warning", "warnings").map(|message| Diagnostic::warning("more", message));
-        self.told.extend(errors);
-        self.told.extend(warnings);
-        self.told
+        self.listed.extend(errors);
+        self.listed.extend(warnings);
+        self.listed
     }
 
     /// Takes what reading this source costs from what the graph may cost. Fails with what to say, if anything: it is

@@ -50,11 +50,11 @@ pub(crate) fn undefined(workflow: &Workflow) -> Option<(Workflow, Vec<Broken>)> 
                 if let Some(value) = parameter.and_then(|value| value.pointer_mut(&pointer)) {
                     *value = without(text, &found).into();
                 }
-                let told = format!("{name}{}", pointer.replace('/', "."));
-                let told: String = told.chars().take(PARAMETER_CHARS_MAX).collect();
+                let parameter = format!("{name}{}", pointer.replace('/', "."));
+                let parameter: String = parameter.chars().take(PARAMETER_CHARS_MAX).collect();
                 broken.extend(found.into_iter().map(|found| Broken {
                     place,
-                    parameter: told.clone(),
+                    parameter: parameter.clone(),
                     original: found.original,
                     missing: found.missing,
                     is_outside: is_fragment,

@@ -374,8 +374,8 @@ impl<'d> Making<'d, '_> {
         let mut described = described(operation);
         let mut left = Vec::new();
         let mut made = self.definition(operation, &mut described, &mut left);
-        let told: usize = described.fields.iter().map(|field| field.description.len()).sum();
-        self.bytes += told + made.as_ref().map_or(0, |definition| definition.to_string().len());
+        let described_bytes: usize = described.fields.iter().map(|field| field.description.len()).sum();
+        self.bytes += described_bytes + made.as_ref().map_or(0, |definition| definition.to_string().len());
         if self.bytes > BYTES_MAX {
             described.fields.clear();
             left.clear();

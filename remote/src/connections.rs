@@ -52,8 +52,8 @@ pub async fn all(directory: &Directory, server: &Server) -> Result<Connections, 
         if connection["status"] != "active" {
             waiting.push(label.clone());
         }
-        let told = json!({"provider": connection["provider"], "type": connection["type"]});
-        theirs.insert(label, told);
+        let entry = json!({"provider": connection["provider"], "type": connection["type"]});
+        theirs.insert(label, entry);
     }
     theirs.sort_keys();
     let missing = ours.keys().filter_map(|label| match theirs.contains_key(label) {
@@ -61,7 +61,7 @@ pub async fn all(directory: &Directory, server: &Server) -> Result<Connections, 
         true if waiting.contains(label) => Some(format!("connection “{}” needs consent", plain(label))),
         true => None,
     });
-    let is_listed = theirs.iter().all(|(label, told)| ours.get(label) == Some(told));
+    let is_listed = theirs.iter().all(|(label, entry)| ours.get(label) == Some(entry));
     Ok(Connections {
         there: if is_listed { Since::Same } else { Since::Changed },
         missing: missing.collect(),
@@ -76,8 +76,8 @@ impl Connections {
         let unlisted = self
             .theirs
             .iter()
-            .filter(|(label, told)| self.ours.get(*label) != Some(*told));
-        unlisted.map(|(label, told)| format!("connection “{}” {}", plain(label), plain(&told.to_string())))
+            .filter(|(label, entry)| self.ours.get(*label) != Some(*entry));
+        unlisted.map(|(label, entry)| format!("connection “{}” {}", plain(label), plain(&entry.to_string())))
     }
 }
 

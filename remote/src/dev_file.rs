@@ -4,12 +4,11 @@
 use crate::Error;
 use crate::directory::{is_inside, read_inside};
 use crate::profile;
-use reqwest::Url;
+use crate::server::is_this_machine;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// From the directory's root.
@@ -33,15 +32,7 @@ fn place(root: &Path) -> PathBuf {
 /// Whether it can be where `heddle dev` serves, which is on this machine. Otherwise the file came with the directory, and what is sent
 /// there is for somebody else.
 fn is_here(url: &str) -> bool {
-    let Ok(url) = Url::parse(url) else {
-        return false;
-    };
-    let host = url.host_str().unwrap_or_default();
-    let address = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    url.scheme() == "http" && (host == "localhost" || address.is_ok_and(|address| address.is_loopback()))
+    url.starts_with("http://") && is_this_machine(url)
 }
 
 /// The server that runs for the directory at `root`. `None`: there is none.

@@ -28,31 +28,34 @@ pub fn path() -> Result<PathBuf, Error> {
     Ok(config.join("heddle").join("credentials.json"))
 }
 
-/// The key for the server that a directory names. Who has made the directory may be anybody, as with one that was cloned: the key of the
-/// variable goes only to a server that its user has named.
+/// The key for the server that a directory names. Anybody may have made the directory, as with one that was cloned: the key of the
+/// variable goes only to a server that its user has named. For any other server, a key that is stored for it is used.
 ///
 /// # Errors
 ///
 /// There is none, or none for this server, or the file can't be read.
 pub fn key_of_directory(file: &Path, server: &str, workspace: &str) -> Result<SecretString, Error> {
-    if env::var_os(KEY_VARIABLE).is_some() && !is_confirmed(file, server)? {
-        return Err(Error::Usage(format!(
+    if env::var_os(KEY_VARIABLE).is_none() || is_for(file, server)? {
+        return key(file, server, workspace);
+    }
+    stored(file, server, workspace)?.ok_or_else(|| {
+        Error::Usage(format!(
             "this directory belongs to {server}, and nothing says that the key in {KEY_VARIABLE} is for that server, so it was not \
              sent: if it is, set {URL_VARIABLE}={server} as well, or store it with `heddle login {server}`"
-        )));
-    }
-    key(file, server, workspace)
+        ))
+    })
 }
 
-/// Whether a key may go to a server that was not given on the command line: it is the one of the variable, or there is a key for it
-/// already. In CI, whoever can change what a directory says can change the job that has the key.
-fn is_confirmed(file: &Path, server: &str) -> Result<bool, Error> {
-    let named = env::var(URL_VARIABLE).ok().filter(|named| !named.is_empty());
-    let is_named = match &named {
-        Some(named) => address(named)? == server,
-        None => env::var("CI").is_ok_and(|is_ci| matches!(is_ci.as_str(), "true" | "1")),
-    };
-    Ok(is_named || !workspaces(file, server)?.is_empty())
+/// Whether the key of the variable may go to a server that was not given on the command line. With the other variable, it is for that
+/// server alone. Without, it may go where there is a key for it already, and anywhere in CI, where whoever can change what a directory
+/// says can change the job that has the key.
+fn is_for(file: &Path, server: &str) -> Result<bool, Error> {
+    if let Some(named) = env::var(URL_VARIABLE).ok().filter(|named| !named.is_empty()) {
+        let named = address(&named).map_err(|error| Error::Usage(format!("{URL_VARIABLE}: {error}")))?;
+        return Ok(named == server);
+    }
+    let is_ci = env::var("CI").is_ok_and(|is_ci| matches!(is_ci.as_str(), "true" | "1"));
+    Ok(is_ci || !workspaces(file, server)?.is_empty())
 }
 
 /// The key for a workspace of a server that the user has named.
@@ -64,15 +67,21 @@ pub fn key(file: &Path, server: &str, workspace: &str) -> Result<SecretString, E
     if let Ok(key) = env::var(KEY_VARIABLE) {
         return Ok(key.into());
     }
+    stored(file, server, workspace)?.ok_or_else(|| {
+        Error::Usage(format!(
+            "there is no key for workspace {workspace} of {server}: `heddle login {server}`, or set {KEY_VARIABLE} and \
+             {URL_VARIABLE}={server}"
+        ))
+    })
+}
+
+/// The key that is stored for a workspace.
+fn stored(file: &Path, server: &str, workspace: &str) -> Result<Option<SecretString>, Error> {
     let all = read(file)?;
     let key = all
         .get(server)
         .and_then(|workspaces| workspaces[workspace].as_str());
-    key.map(SecretString::from).ok_or_else(|| {
-        Error::Usage(format!(
-            "there is no key for workspace {workspace} of {server}: `heddle login {server}`, or set {KEY_VARIABLE}"
-        ))
-    })
+    Ok(key.map(SecretString::from))
 }
 
 /// The workspaces of a server that there are keys for.

@@ -5,6 +5,7 @@ use crate::document::Document;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// A request that takes longer has failed. Streams may.
@@ -84,10 +85,16 @@ pub fn address(given: &str) -> Result<String, Error> {
 }
 
 /// Whether an address leads to the machine that asks.
-fn is_this_machine(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    let host = url.as_ref().and_then(Url::host_str);
-    host.is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"))
+pub(crate) fn is_this_machine(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else {
+        return false;
+    };
+    let host = url.host_str().unwrap_or_default();
+    let address = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 impl Server {

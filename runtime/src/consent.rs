@@ -77,7 +77,7 @@ impl ConsentClient {
         if !matches!(url.scheme(), "https" | "http") {
             let scheme = ask::shown(url.scheme(), &[]);
             return Err(ConsentError::Unavailable(format!(
-                "Nobody is sent to an address with {scheme}:, where people would give their consent: it must have https://."
+                "The address where people give their consent begins with {scheme}: instead of https://, so nobody is sent there."
             )));
         }
         {
@@ -234,7 +234,8 @@ impl ConsentHttp {
     }
 }
 
-/// What the provider at this place, which separates scopes so, gives with its answer. It was told these secrets.
+/// What the answer of the provider at this place gives. The provider separates scopes like this, and was sent these secrets, which errors
+/// must not repeat.
 pub fn granted(
     (place, scope_separator): (&str, &str),
     status: u16,

@@ -224,7 +224,7 @@ impl OpenMailbox {
     /// What is told of some of the messages: of those that are there.
     pub async fn about(&mut self, numbers: &[u32]) -> Result<Vec<AboutMessage>, EffectError> {
         match self.ask(&Question::About(numbers.to_vec())).await? {
-            Answer::About(told) => Ok(told),
+            Answer::About(messages) => Ok(messages),
             _ => Err(self.confused()),
         }
     }
@@ -314,9 +314,9 @@ pub async fn converse(said: Vec<u8>, by_imap: bool) -> Vec<Vec<u8>> {
         if let Ok((mut imap, _)) = Imap::greeted(wire).await
             && imap.select("INBOX", true).await.is_ok()
             && let Ok(found) = imap.search(1, None).await
-            && let Ok(told) = imap.about(&found).await
+            && let Ok(listed) = imap.about(&found).await
         {
-            for about in told {
+            for about in listed {
                 if let Ok(Some(message)) = imap.fetch(about.number, 1 << 10).await {
                     messages.push(message);
                 }

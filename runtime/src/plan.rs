@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Where machine code is found, kept and made.
-pub(crate) struct Shelf {
+pub(crate) struct CodeSources {
     pub engines: Engines,
     /// Of our own modules, made when heddle was installed.
     pub precompiled: Option<Precompiled>,
@@ -32,7 +32,7 @@ pub(crate) struct Shelf {
     pub is_sealed: bool,
 }
 
-impl Shelf {
+impl CodeSources {
     /// Code of the fast tier is not kept on disk: writing it would take longer than it saves.
     fn disk(&self, tier: Tier) -> Option<&DiskCache> {
         self.disk.as_ref().filter(|_| tier == Tier::Optimized)
@@ -147,14 +147,14 @@ impl Plan {
     }
 
     pub(crate) fn make(
-        shelf: &Shelf,
+        code_sources: &CodeSources,
         loaded: Option<&Sandboxes>,
         wasm: Vec<u8>,
         digest: Digest256,
         tier: Tier,
     ) -> Result<Self, ProgramError> {
         let verified = verify(&wasm)?;
-        check_imports(&shelf.exports, &verified)?;
+        check_imports(&code_sources.exports, &verified)?;
         let components = components(&wasm, &verified)?;
         let mut plan = Plan(State::Open(Box::new(Open {
             wasm,
@@ -165,7 +165,7 @@ impl Plan {
             components,
             is_kept: true,
         })));
-        plan.fill(shelf, loaded);
+        plan.fill(code_sources, loaded);
         plan.check()?;
         Ok(plan)
     }
@@ -186,15 +186,17 @@ impl Plan {
         }
     }
 
-    /// Takes from the shelf what is there.
-    pub(crate) fn fill(&mut self, shelf: &Shelf, loaded: Option<&Sandboxes>) {
+    /// Takes the code that is there already.
+    pub(crate) fn fill(&mut self, code_sources: &CodeSources, loaded: Option<&Sandboxes>) {
         let State::Open(open) = &mut self.0 else { return };
         if open.module.is_none() {
-            open.module = shelf.disk(open.tier).and_then(|disk| disk.load(&open.digest));
+            open.module = code_sources
+                .disk(open.tier)
+                .and_then(|disk| disk.load(&open.digest));
         }
         for piece in open.components.iter_mut().filter(|piece| piece.found.is_none()) {
             let ready = loaded.and_then(|it| it.component(&piece.digest, piece.may_send));
-            let kept = || shelf.component_disk.as_ref()?.load(&piece.digest);
+            let kept = || code_sources.component_disk.as_ref()?.load(&piece.digest);
             piece.found = match ready {
                 Some(ready) => Some(ComponentSource::Loaded(ready)),
                 None => kept().map(ComponentSource::Code),
@@ -234,7 +236,11 @@ impl Plan {
         components.chain(module).collect()
     }
 
-    pub(crate) fn assemble(self, shelf: &Shelf, codes: Vec<Vec<u8>>) -> Result<Outcome, ProgramError> {
+    pub(crate) fn assemble(
+        self,
+        code_sources: &CodeSources,
+        codes: Vec<Vec<u8>>,
+    ) -> Result<Outcome, ProgramError> {
         let open = match self.0 {
             State::Done(program) => return Ok(Outcome::Done(program)),
             State::Open(open) => open,
@@ -251,7 +257,8 @@ impl Plan {
             let source = match piece.found.take() {
                 Some(source) => source,
                 None => {
-                    let made = shelf.compiled(shelf.component_disk.as_ref(), next()?, &piece.digest);
+                    let made =
+                        code_sources.compiled(code_sources.component_disk.as_ref(), next()?, &piece.digest);
                     ComponentSource::Code(made.map_err(|error| piece.failed(error))?)
                 }
             };
@@ -263,8 +270,8 @@ impl Plan {
         }
         let module = match open.module {
             Some(code) => code,
-            None => shelf
-                .compiled(shelf.disk(open.tier), next()?, &open.digest)
+            None => code_sources
+                .compiled(code_sources.disk(open.tier), next()?, &open.digest)
                 .map_err(CompileError::Engine)?,
         };
         let of_components = components.iter().map(|it| match &it.source {

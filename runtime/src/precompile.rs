@@ -16,7 +16,7 @@ struct Own {
     digest: Digest256,
 }
 
-/// All that a runtime asks its shelf for as its own.
+/// All modules of our own that a runtime needs code of.
 fn all() -> [Own; 2] {
     [
         Own {

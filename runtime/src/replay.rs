@@ -71,7 +71,7 @@ pub(crate) struct Answer {
 }
 
 /// An effect that a replay asks for.
-pub(crate) struct Wanted {
+pub(crate) struct ReplayedEffect {
     pub key: String,
     pub kind: String,
     pub node_id: Option<String>,
@@ -180,7 +180,7 @@ impl Replay {
 
     /// The result of an effect. Without one the replay goes on for as long as it does not wait for it: the run, too, may have
     /// ended before that effect did.
-    pub fn take(&mut self, wanted: &Wanted) -> Option<Answer> {
+    pub fn take(&mut self, wanted: &ReplayedEffect) -> Option<Answer> {
         let found = match &mut self.source {
             Source::Journal { recorded, noted } => {
                 let found = recorded.remove(&wanted.key).map(|(number, json)| Answer {
@@ -236,7 +236,7 @@ impl Left {
     }
 
     /// The answer to the same request of the same node, if there is one that was not given yet. Where there is none, that is noted.
-    fn take(&mut self, asked: &Asked, wanted: &Wanted) -> Option<Answer> {
+    fn take(&mut self, asked: &Asked, wanted: &ReplayedEffect) -> Option<Answer> {
         let node_id = wanted.node_id.clone().unwrap_or_default();
         let at = place(&node_id, &wanted.kind, &wanted.request);
         let found = self.answers.get_mut(&at).and_then(VecDeque::pop_front);

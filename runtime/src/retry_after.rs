@@ -4,12 +4,12 @@ use heddle_sandbox::clock::wall;
 use std::time::Duration;
 
 /// What Retry-After says (RFC 9110, section 10.2.3): seconds, or a date. That is by the service's own clock, which its header Date tells.
-pub fn retry_after(told: &str, date: Option<&str>) -> Option<Duration> {
-    let told = told.trim();
-    if let Ok(seconds) = told.parse::<u32>() {
+pub fn retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<u32>() {
         return Some(Duration::from_secs(u64::from(seconds)));
     }
-    let until = httpdate::parse_http_date(told).ok()?;
+    let until = httpdate::parse_http_date(value).ok()?;
     let now = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
     let rest = until.duration_since(now.unwrap_or_else(wall));
     // One that is over by now.
@@ -23,7 +23,7 @@ mod tests {
     #[test]
     fn seconds_and_dates_are_read_by_the_clock_of_who_says_them() {
         const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
-        for (told, date, seconds) in [
+        for (value, date, seconds) in [
             ("120", None, Some(120)),
             (" 0 ", Some(DATE), Some(0)),
             ("Sun, 06 Nov 1994 08:50:37 GMT", Some(DATE), Some(60)),
@@ -38,7 +38,7 @@ mod tests {
             ("", None, None),
         ] {
             let expected = seconds.map(Duration::from_secs);
-            assert_eq!(retry_after(told, date), expected, "{told:?}, {date:?}");
+            assert_eq!(retry_after(value, date), expected, "{value:?}, {date:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::files::Files;
 use crate::journal::{Record, bounded_key};
 use crate::key_values::KeyValues;
 use crate::program::Program;
-use crate::replay::{self, Replay, Wanted, digest};
+use crate::replay::{self, Replay, ReplayedEffect, digest};
 use crate::request::RunRequest;
 use crate::response_stream::ResponseStream;
 use crate::secrets::{Vault, looks_like_a_reference};
@@ -313,7 +313,7 @@ impl EffectHost for RunHost {
         }
         let started = if self.effects.is_replay() {
             let request = asked.request.as_deref().unwrap_or_default();
-            let wanted = Wanted {
+            let wanted = ReplayedEffect {
                 key: key.clone(),
                 kind: asked.kind.clone(),
                 node_id: node_id(&self.manifest, node),

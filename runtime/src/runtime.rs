@@ -11,7 +11,7 @@ use crate::fetch::{self, Fetch, Fetched};
 use crate::machine::half_of_memory;
 use crate::mailbox::{self, MailboxAccess, OpenMailbox, Ways};
 use crate::outcome::Outcome;
-use crate::plan::{self, Assembled, Plan, Shelf};
+use crate::plan::{self, Assembled, CodeSources, Plan};
 use crate::probe::{self, Probe, ProbeWay, Probed};
 use crate::program::{Form, GrantedNames, Loaded, Program, exports_of};
 use crate::program_error::{CompileError, ManifestError, ProgramError};
@@ -68,7 +68,7 @@ pub struct Runtime(Arc<Shared>);
 
 struct Shared {
     config: RuntimeConfig,
-    shelf: Shelf,
+    code_sources: CodeSources,
     place: Place,
     programs: Programs,
     services: Arc<HostServices>,
@@ -119,11 +119,17 @@ impl Runtime {
             true => Engines::compilers(),
             false => Engines::new(&of_sandboxes),
         };
-        let shelf = shelf(&config, engines.map_err(RuntimeError::Engine)?, guest)?;
-        let code = shelf.own_module(guest, digest).map_err(RuntimeError::Engine)?;
+        let code_sources = code_sources(&config, engines.map_err(RuntimeError::Engine)?, guest)?;
+        let code = code_sources
+            .own_module(guest, digest)
+            .map_err(RuntimeError::Engine)?;
         let io = io(config.io_threads)?;
         let place = match &config.executors {
-            None => Place::Here(Box::new(Sandboxes::new(&of_sandboxes, &shelf.engines, code)?)),
+            None => Place::Here(Box::new(Sandboxes::new(
+                &of_sandboxes,
+                &code_sources.engines,
+                code,
+            )?)),
             Some(executors) => {
                 let setting = executors::Setting {
                     executors: executors.clone(),
@@ -151,7 +157,7 @@ impl Runtime {
             services,
             connectors,
             config,
-            shelf,
+            code_sources,
             place,
         })))
     }
@@ -166,7 +172,7 @@ impl Runtime {
     /// Compiles in this thread what a plan lacks, and puts the program together.
     pub fn compile_here(&self, mut plan: Plan) -> Result<Program, ProgramError> {
         self.look_again(&mut plan);
-        let engines = &self.0.shelf.engines;
+        let engines = &self.0.code_sources.engines;
         let codes: Result<Vec<_>, _> = plan.jobs().iter().map(|job| job.execute(engines)).collect();
         self.assemble(plan, codes?)
     }
@@ -177,7 +183,7 @@ impl Runtime {
         let digest = sha256(&wasm);
         match self.0.programs.get(&(digest, tier)) {
             Some(program) => Ok(Plan::of(program)),
-            None => Plan::make(&self.0.shelf, self.sandboxes(), wasm, digest, tier),
+            None => Plan::make(&self.0.code_sources, self.sandboxes(), wasm, digest, tier),
         }
     }
 
@@ -188,13 +194,13 @@ impl Runtime {
         {
             *plan = Plan::of(program);
         }
-        plan.fill(&self.0.shelf, self.sandboxes());
+        plan.fill(&self.0.code_sources, self.sandboxes());
     }
 
     /// Puts a program together, given machine code for all of [`Plan::jobs`]. The code is executed: it must come from the
     /// compiler itself. Call it where blocking is allowed.
     pub fn assemble(&self, plan: Plan, codes: Vec<Vec<u8>>) -> Result<Program, ProgramError> {
-        let assembled = match plan.assemble(&self.0.shelf, codes)? {
+        let assembled = match plan.assemble(&self.0.code_sources, codes)? {
             plan::Outcome::Done(program) => return Ok(program),
             plan::Outcome::Assembled(assembled) => assembled,
         };
@@ -300,7 +306,7 @@ impl Runtime {
 
     /// Machine code of the JavaScript engine. Takes a second of processor time the first time.
     fn javascript(&self) -> wasmtime::Result<heddle_sandbox::Code> {
-        self.0.shelf.own_module(ENGINE_WASM, &sha256(ENGINE_WASM))
+        self.0.code_sources.own_module(ENGINE_WASM, &sha256(ENGINE_WASM))
     }
 
     fn sandboxes(&self) -> Option<&Sandboxes> {
@@ -452,7 +458,7 @@ fn memory_of_a_process(config: &RuntimeConfig) -> usize {
     }
 }
 
-fn shelf(config: &RuntimeConfig, engines: Engines, guest: &[u8]) -> Result<Shelf, RuntimeError> {
+fn code_sources(config: &RuntimeConfig, engines: Engines, guest: &[u8]) -> Result<CodeSources, RuntimeError> {
     let is_sealed = config.executors.is_some();
     let open = |engine| {
         let dir = config.cache_dir.as_deref();
@@ -470,7 +476,7 @@ fn shelf(config: &RuntimeConfig, engines: Engines, guest: &[u8]) -> Result<Shelf
         .precompiled_dir
         .as_deref()
         .and_then(|dir| usable(Precompiled::open(dir, &engines.main, is_sealed)));
-    Ok(Shelf {
+    Ok(CodeSources {
         precompiled,
         disk: open(&engines.main)?,
         component_disk: open(&engines.components)?,

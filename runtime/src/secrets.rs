@@ -217,6 +217,18 @@ impl Vault {
         RawValue::from_string(masked).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 
+    /// The beginning of a stranger's words, masked, and on one line.
+    pub fn mask_beginning(&self, said: &str, chars_max: usize) -> String {
+        // Masked before it is cut, so that no part of a secret is left.
+        let masked = self.mask(said);
+        let mut shown = masked.chars().filter(|character| !character.is_control());
+        let mut text: String = shown.by_ref().take(chars_max).collect();
+        if shown.next().is_some() {
+            text.push(CUT);
+        }
+        text
+    }
+
     /// The text of an error, in which a server may have the last word, masked. If that was cut, a secret may have begun there whose rest
     /// is not known to be one.
     pub fn mask_message<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -351,14 +363,7 @@ pub fn told_by_stranger(said: &str, secrets: &[&str], chars_max: usize) -> Strin
         // It refuses far more than whoever asks has.
         let _ = vault.note_use(secret);
     }
-    // Masked before it is cut, so that no part of a secret is left.
-    let masked = vault.mask(said);
-    let mut shown = masked.chars().filter(|character| !character.is_control());
-    let mut told: String = shown.by_ref().take(chars_max).collect();
-    if shown.next().is_some() {
-        told.push(CUT);
-    }
-    told
+    vault.mask_beginning(said, chars_max)
 }
 
 fn misdirected(name: &str, secret: &Secret, host: &str, port: Option<u16>) -> EffectError {

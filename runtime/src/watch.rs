@@ -155,8 +155,8 @@ impl Watching {
     }
 
     /// Of what its sandbox tells.
-    pub fn forward(&self, told: WatchEvent) {
-        match told {
+    pub fn forward(&self, event: WatchEvent) {
+        match event {
             WatchEvent::Node(event) => self.node(event),
             WatchEvent::Log(line) => self.log(line),
             WatchEvent::Omitted(events) => {

@@ -441,6 +441,13 @@ fn connections_come_from_a_file() {
         without.assert_code(1).json()["error"]["code"],
         "CONNECTION_MISSING"
     );
+    let told = place.run(&["run", "pattern.json"]);
+    assert!(
+        told.assert_code(1)
+            .stderr
+            .contains("= help: `--connections FILE`"),
+        "{told:?}"
+    );
     place.file("connections.json", "[]");
     place.run(&run).assert_code(3);
 }

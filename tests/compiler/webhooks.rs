@@ -33,6 +33,13 @@ fn parameters_that_fit_together_are_fine() {
 }
 
 #[test]
+fn a_scheme_that_is_none_is_told_with_all_that_are() {
+    let told = told(json!({"scheme": "acme"}));
+    let expected = "`bearer`, `basic`, `jwt` and `none`, not the text \"acme\"";
+    assert!(told.len() == 1 && told[0].ends_with(expected), "{told:?}");
+}
+
+#[test]
 fn what_a_scheme_needs_is_asked_for() {
     let many: Vec<Value> = (0..5).map(|_| json!({"kty": "EC"})).collect();
     let large = "u".repeat(1_366);

@@ -467,3 +467,51 @@ async fn every_accepted_run_ends_once_whatever_becomes_of_servers() {
     // That the orders are such that something happens.
     assert!(accepted > 0 && taken > 0, "{accepted} accepted, {taken} taken up");
 }
+
+/// A server stores that a run parks, hears no answer, and wakes the run before it tries again.
+#[tokio::test]
+async fn a_parking_that_is_stored_is_known_although_the_run_was_woken() {
+    let files = tempfile::tempdir().unwrap();
+    let store = Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap();
+    let mut world = World::new(&store, 0).await;
+    // Sends the registration, and takes the answer.
+    world.renew(0).await;
+    world.renew(0).await;
+    let (owner, now) = (world.servers[0].owner.clone(), world.database_now());
+    let mut job = Job {
+        run: RunId::new(),
+        owner: owner.clone(),
+        effects: 0,
+        next: Next::Accept,
+    };
+    while !world.accept(&mut job).await {
+        job.run = RunId::new();
+    }
+    let run = job.run;
+    let mut parks = ResultRow::running(run, owner.clone(), 1);
+    (parks.fuel_used, parks.wake_at) = (7, Some(Timestamp::from_millis(i64::MAX)));
+    let known = async |fuel: i64| {
+        let row = parks.clone();
+        write(&store, move |db| {
+            Box::pin(async move { runs::parked_before(db, &row, Some(fuel)).await })
+        })
+        .await
+    };
+    assert_eq!(known(7).await, None);
+    let row = parks.clone();
+    let recorded = write(&store, move |db| {
+        Box::pin(async move { runs::record(db, (Load::LITTLE, [&row].as_slice()), now).await })
+    });
+    assert_eq!(recorded.await, [run]);
+    assert_eq!(known(7).await, Some(run), "it is parked");
+    let woken = write(&store, move |db| {
+        Box::pin(async move {
+            journal::signal(db, run, "answer", &journal::Payload::new("{}".to_owned())).await?;
+            upkeep::wake_up(db, &owner, now, 1).await
+        })
+    });
+    let used: Vec<_> = woken.await.iter().map(|row| (row.id, row.total_fuel)).collect();
+    assert_eq!(used, [(run, Some(7))]);
+    assert_eq!(known(7).await, Some(run), "nobody would wake it again");
+    assert_eq!(known(7 + 5).await, None, "its next parking is not stored");
+}

@@ -190,6 +190,10 @@ each_database! {
             assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
             assert_eq!(refused.body["error"]["details"][0]["path"], path);
         }
+        // In the words of the compiler and of the preview.
+        let refused = set(&hook, &deployment, json!({"cronExpression": "61 * * * *"})).await;
+        let told = refused.body["error"]["details"][0]["message"].as_str().unwrap();
+        assert!(told.starts_with("`61` is not a valid minute: use numbers from 0 to 59"), "{told}");
         assert_eq!(tick(&service, "2026-11-21T10:00:00Z").await, 1, "nothing has changed");
         let viewer = service.member(&hook.user, "viewer", WorkspaceRole::Viewer).await;
         let path = format!("/api/deployments/{deployment}/schedule");

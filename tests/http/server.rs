@@ -342,6 +342,35 @@ async fn large_answers_that_nobody_takes_are_bounded_together() {
 }
 
 #[tokio::test]
+async fn whole_runs_in_live_tails_that_nobody_takes_are_bounded_as_answers_are() {
+    let service = service(|config| config.http.unsent_bytes_max = 8 << 20).await;
+    let ann = service.user("ann").await;
+    let deployment = service.deployed(&ann, &doubling()).await;
+    let event = json!({"n": 1, "text": "x".repeat(6 << 20)});
+    let run = service.ran(&ann, &deployment, &event).await;
+    let path = format!("/api/deployments/{deployment}/runs/{run}");
+    let get = async || service.get(&path).bearer(&ann.token).send().await;
+    let tail = format!(
+        "GET {path}/stream HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\r\n",
+        ann.token
+    );
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    let mut idle = socket.connect(service.address).await.unwrap();
+    idle.write_all(tail.as_bytes()).await.unwrap();
+    let mut begun = [0; 12];
+    idle.read_exact(&mut begun).await.unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    get().await.assert_refused(503, "UNAVAILABLE");
+    // There is no room for another one either, which ends before its event.
+    let other = told(&service, tail.as_bytes()).await;
+    assert!(other.len() < 1 << 20, "{} bytes", other.len());
+    drop(idle);
+    // As soon as the server has noticed.
+    while told(&service, tail.as_bytes()).await.len() < 6 << 20 {}
+}
+
+#[tokio::test]
 async fn who_is_not_known_yet_sends_small_bodies_only() {
     let service = service(|_| {}).await;
     for path in ["login", "register", "ext"] {

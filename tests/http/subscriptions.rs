@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use heddle_execution::subscriptions::{self, OnSecret};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::EgressPolicy;
-use heddle_store::subscriptions::{Wanted, want};
+use heddle_store::subscriptions::{WantedSubscription, want};
 use heddle_store::vault::VaultError;
 use heddle_store::{StoreError, sql};
 use serde_json::{Value, json};
@@ -376,7 +376,7 @@ async fn a_webhook_that_ends_is_renewed(database: Database) {
     let (vault, start) = (service.app.vault.clone(), service.app.clock.now());
     let wanted = service.app.store.write(move |db| {
         Box::pin(async move {
-            let wanted = Wanted {
+            let wanted = WantedSubscription {
                 endpoint,
                 deployment: of,
                 tenant,

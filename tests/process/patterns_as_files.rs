@@ -294,6 +294,9 @@ fn a_day_with_files() {
     // Mended, deployed, run.
     it.edit("total", "{{ $inptu }}", "{{ $input * 10 }}");
     it.done(&["push", "-m", "Tenfold"]);
+    let (code, _, told) = it.heddle(&["deploy", "totals", "--env", "production"]);
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("there is no pattern `totals` here"), "{told}");
     let (code, _, told) = it.heddle(&["deploy", "total", "--env", "nowhere"]);
     assert_eq!(code, 2, "{told}");
     assert!(

@@ -73,6 +73,10 @@ fn a_misspelt_setting_in_the_file_stops_the_start_with_its_name() {
             "`run_memory_ceiling` in heddle.toml must be at least run_memory",
         ),
         (
+            "run_memory = \"5\"\n",
+            "`run_memory` in heddle.toml must be at least 16MiB",
+        ),
+        (
             "run_effects_ceiling = 999\n",
             "`run_effects_ceiling` in heddle.toml must be at least run_effects",
         ),

@@ -180,6 +180,14 @@ impl Acceptor {
         counted(&state, stored)
     }
 
+    /// The same for who waits for as long as it takes, since what is stored later would be a run that nobody knows of.
+    pub async fn accept_patiently(&self, new: NewRun) -> Result<Accepted, ServiceError> {
+        self.admit(&new)?;
+        let state = new.deployment.state.clone();
+        let storing = pin!(self.begin_or_send(new));
+        counted(&state, storing.await)
+    }
+
     /// The same where waiting for room could be waiting for oneself.
     pub async fn accept_without_room(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
@@ -498,7 +506,10 @@ fn settle(parts: &Parts, it: Box<Waiting>, stored: &Result<Keys, StoreError>) {
         Stage::Begun(waits) => {
             let end = run.live.watch();
             live.insert(run.id, run.live.clone());
-            drop(waits.send(run.owner));
+            // Its task has panicked, which was told: it is taken up again as one that got lost.
+            if waits.send(run.owner.clone()).is_err() {
+                live.forget(&run);
+            }
             end
         }
         Stage::Ended(ended, figures) => {

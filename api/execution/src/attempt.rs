@@ -7,6 +7,7 @@ use crate::live::Ended;
 use crate::record::{self, Record};
 use crate::run::Run;
 use crate::run_error::cancellation;
+use heddle_contract::abi::code;
 use heddle_contract::manifest::Retry;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::RunId;
@@ -123,6 +124,12 @@ impl EndingRun {
             ended,
             outcome: None,
         }
+    }
+
+    /// Whether the run was cancelled, wherever it was: it has no outcome of its own then.
+    pub fn was_cancelled(&self) -> bool {
+        let error = self.ended.error.as_ref();
+        self.outcome.is_none() && error.is_some_and(|error| error.code == code::CANCELLED)
     }
 
     /// Whether there is so much to be recorded that making it takes long.

@@ -2,10 +2,12 @@
 //! has called. At first in memory; after a moment the waiting run parks, so that runs that wait for each other never
 //! take all places.
 
+mod accepting;
 mod called;
 mod inputs;
 mod newest;
 
+use accepting::{Accepting, CancelOnDrop};
 use called::{Called, key_of, park};
 use newest::NewestError;
 pub(crate) use newest::NewestVersions;
@@ -211,8 +213,9 @@ impl CallEffect {
             id,
             deployment: callee,
         };
-        let accepted = self.calls.acceptor.accept(new).await;
-        let (run, end) = match accepted.map_err(|error| unavailable(&error))? {
+        let cancelling = call.wait.then(|| self.cancel_on_drop(None));
+        let accepting = Accepting::begin(self.calls.acceptor.clone(), new, cancelling);
+        let (run, end) = match accepting.accepted().await.map_err(|error| unavailable(&error))? {
             Accepted::New(ticket) => (ticket.run_id, Some(ticket.into_end())),
             Accepted::Duplicate(run) => (run, None),
         };
@@ -240,7 +243,7 @@ impl CallEffect {
         Ok((callee, node_id))
     }
 
-    /// What became of a call that was made before the run began again: what can be called by now is nothing to that. `None`: there was none.
+    /// What became of a call that was made before the run began again, whether or not it could be made now. `None`: there was none.
     async fn called_before(
         &self,
         key: &str,
@@ -317,12 +320,7 @@ impl CallEffect {
         call: &Call,
         context: &CallContext,
     ) -> Result<Progress, EffectError> {
-        let mut guard = CancelOnDrop {
-            calls: Arc::downgrade(&self.calls),
-            owner: self.run.owner.clone(),
-            is_interrupted: self.run.is_interrupted.clone(),
-            child: Some(called.run),
-        };
+        let mut guard = self.cancel_on_drop(Some(called.run));
         let ended = live::wait(end);
         let ended = match context.can_park() {
             false => Some(ended.await),
@@ -338,6 +336,17 @@ impl CallEffect {
                 false => std::future::pending().await,
             },
             None => Ok(park(called, call, context)),
+        }
+    }
+
+    fn cancel_on_drop(&self, child: Option<RunId>) -> CancelOnDrop {
+        CancelOnDrop {
+            canceller: Arc::downgrade(&self.calls.canceller),
+            lease: self.calls.lease.clone(),
+            stop: self.calls.stop.clone(),
+            owner: self.run.owner.clone(),
+            is_interrupted: self.run.is_interrupted.clone(),
+            child,
         }
     }
 
@@ -514,34 +523,6 @@ enum CalledRun {
     Running,
     /// There is no such run, and no result of it.
     Gone,
-}
-
-/// Cancels a run that is not waited for any more, except when the service stops, or the run that waits goes on at
-/// another server, or in another process.
-struct CancelOnDrop {
-    calls: Weak<PatternCalls>,
-    owner: Arc<str>,
-    is_interrupted: Arc<AtomicBool>,
-    child: Option<RunId>,
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        let (Some(calls), Some(child)) = (self.calls.upgrade(), self.child) else {
-            return;
-        };
-        if calls.stop.has_begun() || self.is_interrupted.load(Ordering::SeqCst) {
-            return;
-        }
-        if let Ok(handle) = tokio::runtime::Handle::try_current() {
-            let owner = self.owner.clone();
-            handle.spawn(async move {
-                if calls.lease.is_held(&owner).await {
-                    calls.canceller.cancel_by_service(child).await;
-                }
-            });
-        }
-    }
 }
 
 /// More than a test run may have others keep for it.

@@ -59,8 +59,8 @@ impl Canceller {
         }
     }
 
-    /// Cancels a run if it executes here, or waits for that; gives its end to wait for. What it is reached by is not kept for that long: if
-    /// it is lost, nobody would hear of it.
+    /// Cancels a run if it executes here, or waits to execute; gives its end to wait for. That does not keep the run itself: if it is
+    /// lost, the wait ends.
     fn end_here(&self, run: RunId) -> Option<End> {
         let found = self.live.get(run).filter(|found| !found.is_parked())?;
         let ended = found.watch();
@@ -145,7 +145,7 @@ impl Canceller {
         })
     }
 
-    /// Cancels a run that nobody waits for any more.
+    /// Cancels a run that nobody waits for any more. A database that is away is waited for.
     pub async fn cancel_by_service(&self, run: RunId) {
         if self
             .live
@@ -155,13 +155,17 @@ impl Canceller {
             return;
         }
         let (error, now, policy) = (record::error(&cancellation()), self.clock.now(), self.journals);
-        let ended = self.store.write(move |db| {
-            Box::pin(async move {
-                upkeep::end_by_service(db, run, &error, now).await?;
-                close(db, policy, run).await
+        let write = || {
+            let error = error.clone();
+            self.store.write(move |db| {
+                Box::pin(async move {
+                    upkeep::end_by_service(db, run, &error, now).await?;
+                    close(db, policy, run).await
+                })
             })
-        });
-        if let Err(error) = ended.await {
+        };
+        let on_wait = |reason: &str| tracing::warn!(%run, "The run goes on still although nobody waits for it: {reason}");
+        if let Err(error) = retry_while_unavailable(write, on_wait).await {
             tracing::error!(%run, error = %chain(&error), "The run goes on although nobody waits for it");
         }
         self.waiting.cancelled();

@@ -11,7 +11,7 @@ pub mod validation;
 pub mod worker;
 
 pub use findings::{Compiled, Finding};
-pub use renaming::{Edit, Renamed, Wanted};
+pub use renaming::{Edit, RenameRequest, Renamed};
 pub use session::{LoadFailure, Session};
 pub use sources::{Sources, is_empty};
 pub use turns::Asker;

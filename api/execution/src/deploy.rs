@@ -1,6 +1,7 @@
 //! What is deployed: from a version of a pattern to an active deployment, and through its states. Compiling
 //! and loading come first; what is stored then is stored at once or not at all.
 
+mod follow;
 mod missing;
 mod plan;
 mod ready;
@@ -147,7 +148,7 @@ pub(crate) struct Deployer {
 impl Deployer {
     /// Deploys a version of a pattern to an environment.
     pub async fn deploy(
-        &self,
+        self: &Arc<Self>,
         editor: &Editor,
         pattern: PatternId,
         request: DeployRequest,
@@ -156,9 +157,12 @@ impl Deployer {
         let warnings = ready.warnings.clone();
         let version = (pattern, ready.row.version_number);
         let needed = self.planner().needed(editor, version, &ready.manifest).await?;
-        let row = self.put(*editor, ready, Action::PatternDeployed).await?;
-        self.changed(&row);
-        let missing = self.planner().missing_of(editor, (&row, &needed)).await;
+        let error_pattern = ready.manifest.settings.error_pattern_id.clone();
+        let row = self.put_in_place(*editor, ready, Action::PatternDeployed).await?;
+        let missing = self
+            .planner()
+            .missing_of(editor, (&row, &needed), error_pattern.as_deref())
+            .await;
         // It is deployed all the same.
         let missing = missing.unwrap_or_else(|error| {
             tracing::warn!(deployment = %row.id, "What a deployment lacks could not be found out: {}", chain(&error));
@@ -184,7 +188,7 @@ impl Deployer {
 
     /// Puts what is deployed in one environment in place in another one, unless something is missing there.
     pub async fn promote(
-        &self,
+        self: &Arc<Self>,
         editor: &Editor,
         deployment: DeploymentId,
         environment: EnvironmentId,
@@ -193,9 +197,8 @@ impl Deployer {
         let mut ready = self.maker().promoted(editor, deployment, environment).await?;
         ready.gate = gate;
         self.planner().check(editor, &ready).await?;
-        let stored = self.put(*editor, ready, Action::DeploymentPromoted).await?;
-        self.changed(&stored);
-        Ok(stored)
+        self.put_in_place(*editor, ready, Action::DeploymentPromoted)
+            .await
     }
 
     /// What [`Deployer::promote`] would do. Changes nothing, and tells what is missing instead of refusing it.
@@ -504,28 +507,8 @@ impl Deployer {
                 })
             })
             .await?;
-        self.changed(&row);
+        self.changed(&row).await;
         Ok(row)
-    }
-
-    /// Brings memory in line with a deployment that was changed.
-    pub fn changed(&self, row: &DeploymentRow) {
-        self.active.forget(row.slot());
-        if row.holds_runs() {
-            self.held.pause(row.id);
-            return;
-        }
-        self.held.unpause(row.id);
-        self.release(row.id);
-        // Those that no server has, since it was paused.
-        self.wakeups.parked.wake();
-        self.wakeups.left.wake();
-    }
-
-    /// Queues the held runs of a deployment.
-    pub fn release(&self, deployment: DeploymentId) {
-        self.dispatcher
-            .release(self.held.take(|run| run.deployment.id == deployment));
     }
 
     /// Finds active deployments whose modules this heddle can't load, in the background: they have failed.

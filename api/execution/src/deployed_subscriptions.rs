@@ -7,7 +7,7 @@ use heddle_model::error::ServiceError;
 use heddle_model::subscription::fingerprint;
 use heddle_model::tenant::Tenant;
 use heddle_store::deployments::DeploymentRow;
-use heddle_store::subscriptions::{self, Wanted};
+use heddle_store::subscriptions::{self, WantedSubscription};
 use heddle_store::vault::Vault;
 use heddle_store::{Db, endpoints};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub(crate) async fn register(
         };
         let plan = serde_json::to_string(&plan).map_err(ServiceError::internal)?;
         let service = trigger.subscription.get("service").and_then(Value::as_str);
-        let wanted = Wanted {
+        let wanted = WantedSubscription {
             endpoint: endpoint.id,
             deployment: row.id,
             tenant: Tenant::of(row.user_id, row.workspace_id),

@@ -22,6 +22,7 @@ use crate::settings::Settings;
 use crate::tail::Tail;
 use crate::tenants::Tenants;
 use crate::test_run::TestRuns;
+use crate::to_the_end::ToTheEnd;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
 use heddle_model::deploy_rules::DeployRules;
@@ -338,7 +339,8 @@ impl Executions {
         pattern: PatternId,
         environment: Option<EnvironmentId>,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.deployer.undeploy(editor, pattern, environment).await
+        let (deployer, editor) = (self.0.deployer.clone(), *editor);
+        ToTheEnd::new(async move { deployer.undeploy(&editor, pattern, environment).await }).await
     }
 
     /// Holds the triggers and the runs that wait for their turn.
@@ -347,7 +349,8 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.deployer.pause(editor, deployment).await
+        let (deployer, editor) = (self.0.deployer.clone(), *editor);
+        ToTheEnd::new(async move { deployer.pause(&editor, deployment).await }).await
     }
 
     /// Lets triggers and runs go on.
@@ -356,7 +359,8 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.deployer.resume(editor, deployment).await
+        let (deployer, editor) = (self.0.deployer.clone(), *editor);
+        ToTheEnd::new(async move { deployer.resume(&editor, deployment).await }).await
     }
 
     /// Puts the stored module in place again.
@@ -365,12 +369,14 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.deployer.redeploy(editor, deployment).await
+        let (deployer, editor) = (self.0.deployer.clone(), *editor);
+        ToTheEnd::new(async move { deployer.redeploy(&editor, deployment).await }).await
     }
 
     /// Removes a deployment with its runs; those under way are cancelled.
     pub async fn delete(&self, editor: &Editor, deployment: DeploymentId) -> Result<(), ServiceError> {
-        self.0.deployer.delete(editor, deployment).await
+        let (deployer, editor) = (self.0.deployer.clone(), *editor);
+        ToTheEnd::new(async move { deployer.delete(&editor, deployment).await }).await
     }
 
     /// To be called when a workspace was deleted with its deployments.
@@ -445,7 +451,8 @@ impl Executions {
         deployment: DeploymentId,
         run: RunId,
     ) -> Result<RunStatus, ServiceError> {
-        self.0.canceller.cancel(runner, deployment, run).await
+        let (canceller, runner) = (self.0.canceller.clone(), *runner);
+        ToTheEnd::new(async move { canceller.cancel(&runner, deployment, run).await }).await
     }
 
     /// What a run is doing, if it executes here, or waits for that.

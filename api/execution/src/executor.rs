@@ -73,13 +73,19 @@ pub(crate) struct Executor {
 
 impl ExecuteRuns for Executor {
     fn execute(self: Arc<Self>, run: Run, place: Option<Place>) {
-        tokio::spawn(async move { self.begin(run, place).await });
+        tokio::spawn(async move {
+            let _given_up = self.live.give_up_on_panic(&run);
+            self.begin(run, place).await;
+        });
     }
 
     fn attempt(self: Arc<Self>, run: Run) -> BoxFuture<'static, FinishedAttempt> {
         // The place before what is put there: one that is made first is copied whole, however little is in it yet.
         let place = Box::new_uninit();
-        let attempt = Box::write(place, async move { self.perform(run).await });
+        let attempt = Box::write(place, async move {
+            let _given_up = self.live.give_up_on_panic(&run);
+            self.perform(run).await
+        });
         Box::into_pin(attempt)
     }
 
@@ -93,6 +99,7 @@ impl ExecuteRuns for Executor {
             // Whatever it does is of no use when it is not stored.
             if let Ok((owner, mut finished)) = tokio::try_join!(stored, attempt.map(Ok)) {
                 finished.run.owner = owner;
+                let _given_up = self.live.give_up_on_panic(&finished.run);
                 self.finish(finished).await;
             }
             drop(place);
@@ -124,8 +131,8 @@ impl Executor {
         drop(place);
     }
 
-    /// Whether a run that was taken from the database is to be executed still: before it was here, where it is cancelled since, it may have
-    /// been cancelled in the database alone. Without effects nobody would notice.
+    /// Whether a run that was taken from the database is still to be executed: it may have been cancelled there before it was in memory
+    /// here, where it would hear of that. Of a run without effects nobody would notice.
     async fn is_still_taken(&self, run: &Run) -> bool {
         if !journal::is_needed(&run.deployment.manifest().rights) {
             return true;
@@ -235,10 +242,13 @@ impl Executor {
         usage::count_waiting_runs(&mut reader.db(), workspace).await
     }
 
-    /// Records the end of a run. One that has failed starts its error pattern before, and cancels what it has called.
+    /// Records the end of a run. One that has failed starts its error pattern before, unless it was cancelled, and cancels what it has called.
     pub async fn end(&self, ending: EndingRun) {
         if ending.ended.status.has_failed() {
-            self.error_patterns.start(&ending.run, &ending.ended).await;
+            // Who has cancelled it knows, and of those that wait as rows nobody would tell either.
+            if !ending.was_cancelled() {
+                self.error_patterns.start(&ending.run, &ending.ended).await;
+            }
             let called = self.canceller.called_by(&ending.run).await;
             // For which the database may have been waited for so long that the run is another server's.
             if !self.lease.is_held(&ending.run.owner).await {

@@ -11,11 +11,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct HeldRuns {
     paused: Mutex<HashSet<DeploymentId>>,
     runs: Mutex<Vec<Run>>,
+    order: tokio::sync::Mutex<()>,
 }
 
 impl HeldRuns {
     fn paused(&self) -> MutexGuard<'_, HashSet<DeploymentId>> {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be held from reading what is paused until that is said here, so that who has read later is not overruled.
+    pub async fn in_order(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.order.lock().await
     }
 
     pub fn is_paused(&self, deployment: DeploymentId) -> bool {

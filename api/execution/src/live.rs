@@ -176,7 +176,8 @@ impl Live {
         }
     }
 
-    /// Goes on with it, if it is what a run has that is taken up: because it is parked, or, if that one `has_parked`, is about to be.
+    /// Goes on with it when its run is taken up. `false`: it belongs to an earlier life of the run. It does not if it is parked, or, where the
+    /// database has the run as parked (`has_parked`), if it is about to be.
     pub fn take_up(&self, has_parked: bool) -> bool {
         let before = self.change(|standing| match standing {
             PARKED => Some(NONE),

@@ -31,6 +31,23 @@ impl Drop for Taken {
     }
 }
 
+/// Held by the task that has a run. If that panics, which is told, the run is given up: so those who wait for it hear that it goes on
+/// elsewhere, and it is taken up again as one that got lost.
+#[derive(Debug)]
+pub(crate) struct GivenUpOnPanic {
+    runs: Arc<LiveRuns>,
+    run: RunId,
+    live: Arc<Live>,
+}
+
+impl Drop for GivenUpOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            remove(&mut self.runs.runs(), self.run, &self.live);
+        }
+    }
+}
+
 impl LiveRuns {
     fn runs(&self) -> MutexGuard<'_, IdMap<RunId, Arc<Live>>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
@@ -62,8 +79,8 @@ impl LiveRuns {
         self.runs().remove(&run);
     }
 
-    /// By what a run is reached from now on that is taken up: by what was kept of it, or something `new`. `has_parked`: it was parked in
-    /// the database, which may not be known here yet.
+    /// What a run that is taken up is reached by from now on: what was kept of it here, or else something `new`. `has_parked`: it was
+    /// parked in the database, which may not be known here yet.
     pub fn take_up(&self, run: RunId, has_parked: bool, new: impl FnOnce() -> Arc<Live>) -> Arc<Live> {
         let mut runs = self.runs();
         if let Some(kept) = runs.get(&run).filter(|kept| kept.take_up(has_parked)) {
@@ -74,7 +91,7 @@ impl LiveRuns {
         live
     }
 
-    /// Parks a run, which is stored. What it is reached by is kept only for those who wait for its end: `is_answered`, nobody does.
+    /// Parks a run, which is stored. It is kept here only for those who wait for its end; if it `is_answered`, nobody does.
     pub fn park(&self, run: &Run, is_answered: bool) -> Parking {
         let mut runs = self.runs();
         let parking = run.live.park();
@@ -84,14 +101,27 @@ impl LiveRuns {
             Parking::Lost => false,
         };
         if !is_kept {
-            remove(&mut runs, run);
+            remove(&mut runs, run.id, &run.live);
         }
         parking
     }
 
+    /// To be held while a task has the run.
+    pub fn give_up_on_panic(self: &Arc<Self>, run: &Run) -> GivenUpOnPanic {
+        self.guard(run.id, &run.live)
+    }
+
+    fn guard(self: &Arc<Self>, run: RunId, live: &Arc<Live>) -> GivenUpOnPanic {
+        GivenUpOnPanic {
+            runs: self.clone(),
+            run,
+            live: live.clone(),
+        }
+    }
+
     /// Gives up a run that is not this server's any more, unless it has been taken up here again.
     pub fn forget(&self, run: &Run) {
-        remove(&mut self.runs(), run);
+        remove(&mut self.runs(), run.id, &run.live);
     }
 
     /// Those of `runs`, which this server has and which are not parked, that are neither here nor about to be.
@@ -114,12 +144,9 @@ impl LiveRuns {
 }
 
 /// Unless it is another one's by now.
-fn remove(runs: &mut IdMap<RunId, Arc<Live>>, run: &Run) {
-    if runs
-        .get(&run.id)
-        .is_some_and(|found| Arc::ptr_eq(found, &run.live))
-    {
-        runs.remove(&run.id);
+fn remove(runs: &mut IdMap<RunId, Arc<Live>>, run: RunId, live: &Arc<Live>) {
+    if runs.get(&run).is_some_and(|found| Arc::ptr_eq(found, live)) {
+        runs.remove(&run);
     }
 }
 
@@ -151,6 +178,21 @@ mod tests {
         assert!(Arc::ptr_eq(&again, &kept), "those who wait for it go on waiting");
         drop(taking);
         assert_eq!(missing(), HashSet::from([taken, lost]));
+    }
+
+    #[test]
+    fn a_run_whose_task_panics_is_missing() {
+        let runs = Arc::<LiveRuns>::default();
+        let (run, its) = (RunId::new(), live());
+        runs.insert(run, its.clone());
+        drop(runs.guard(run, &its));
+        assert!(runs.missing([run].into_iter()).is_empty());
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _given_up = runs.guard(run, &its);
+            panic!("as by a mistake");
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(runs.missing([run].into_iter()), HashSet::from([run]));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::blocking::blocking;
 use crate::budget::Budget;
 use crate::compile::{
-    Asker, Compiled, Compilers, LoadFailure, Renamed, Session, Sources, Validation, Wanted,
+    Asker, Compiled, Compilers, LoadFailure, RenameRequest, Renamed, Session, Sources, Validation,
 };
 use crate::seals::{Seals, Verdict};
 use heddle_compiler::Options;
@@ -172,7 +172,7 @@ impl Modules {
         &self,
         session: &mut Session<'_>,
         sources: Sources,
-        wanted: Wanted,
+        wanted: RenameRequest,
     ) -> Result<Renamed, ServiceError> {
         session.rename(&self.budget, sources, wanted).await
     }

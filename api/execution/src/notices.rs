@@ -60,7 +60,7 @@ impl NoticeFollower {
     async fn deployment_changed(&self, deployment: DeploymentId) -> Result<(), ServiceError> {
         let row = deployments::by_id_for_system(&mut self.store.reader().await?.db(), deployment).await?;
         match row {
-            Some(row) => self.deployer.changed(&row),
+            Some(row) => self.deployer.changed(&row).await,
             None => {
                 self.active.forget_deployment(deployment);
                 let canceller = self.canceller.clone();
@@ -83,6 +83,7 @@ impl NoticeFollower {
 
     async fn deployments_changed(&self) -> Result<(), ServiceError> {
         self.active.forget_all();
+        let _order = self.held.in_order().await;
         let paused = deployments::paused(&mut self.store.reader().await?.db()).await?;
         let paused: HashSet<DeploymentId> = paused.into_iter().map(|(deployment,)| deployment).collect();
         for deployment in self.held.set_paused(paused) {
@@ -95,7 +96,7 @@ impl NoticeFollower {
         self.active.forget_pattern(pattern);
         let rows = deployments::of_pattern_for_system(&mut self.store.reader().await?.db(), pattern).await?;
         for row in &rows {
-            self.deployer.changed(row);
+            self.deployer.changed(row).await;
         }
         Ok(())
     }

@@ -106,9 +106,9 @@ pub(crate) fn requested_rest(result: &Value) -> Option<Duration> {
 }
 
 /// How long it rests after so many failures: twice as long each time, and never exactly as long as others that failed with it.
-fn rest_after(failures: i64, told: Option<Duration>) -> Duration {
+fn rest_after(failures: i64, requested: Option<Duration>) -> Duration {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
     let rest = REST_MIN.saturating_mul(1 << doublings).min(REST_MAX);
     let rest = rest.mul_f64(entropy::random_in(0.75..1.25));
-    rest.max(told.unwrap_or_default().min(REST_TOLD_MAX))
+    rest.max(requested.unwrap_or_default().min(REST_TOLD_MAX))
 }

@@ -32,6 +32,7 @@ use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, oneshot};
 
 /// Conclusions in one statement.
@@ -65,6 +66,8 @@ struct Change {
     forget: Option<String>,
     /// What the run that waits for this one is sent.
     signal: Option<Signal>,
+    /// Of a run that parks.
+    parking: Option<ParkingMark>,
     /// A server that accepted the run for another one may wait for its end, or for its response.
     notice: Option<RemoteNotice>,
 }
@@ -77,6 +80,13 @@ enum JournalEnd {
     /// It is kept, so that the run can be replayed.
     Kept,
     Removed,
+}
+
+/// By which is seen that a parking is stored already.
+#[derive(Clone, Copy)]
+struct ParkingMark {
+    /// What the run has used by then; `None`: its last execution has used nothing.
+    fuel: Option<i64>,
 }
 
 /// For whoever waits at another server.
@@ -95,6 +105,7 @@ impl Change {
             journal: JournalEnd::None,
             forget: None,
             signal: None,
+            parking: None,
             notice: None,
         };
         let run = &conclusion.run;
@@ -113,8 +124,14 @@ impl Change {
                 change.signal.clone_from(&conclusion.signal);
             }
             Next::Retry { forget, .. } => change.forget.clone_from(forget),
-            Next::Park { response: None } => {}
-            Next::Park { response } => change.notice = remote_notice(run, response.as_deref(), now),
+            Next::Park { response } => {
+                let used = conclusion.row.fuel_used;
+                let fuel = (used > 0).then(|| run.fuel_before.saturating_add(used));
+                change.parking = Some(ParkingMark { fuel });
+                if response.is_some() {
+                    change.notice = remote_notice(run, response.as_deref(), now);
+                }
+            }
         }
         change
     }
@@ -310,6 +327,9 @@ impl Recording {
             }
             Next::Retry { wait, .. } => {
                 counter!("heddle_run_retries_total").increment(1);
+                if matches!(stored, Stored::Whole) {
+                    run.fuel_before = run.fuel_before.saturating_add(row.fuel_used);
+                }
                 run.attempt = run.attempt.saturating_add(1);
                 self.notifier.tail.phase(&run, Phase::Waiting);
                 // It has ended once.
@@ -376,7 +396,12 @@ async fn store_group(
     let changes: Arc<[Change]> = changes.into();
     let runs = changes.len();
     let on_wait = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
-    match retry_while_unavailable(|| write((store, load), clock.now(), changes.clone()), on_wait).await {
+    let is_repeated = AtomicBool::new(false);
+    let write_group = || {
+        let is_again = is_repeated.swap(true, Ordering::Relaxed);
+        write((store, load), clock.now(), changes.clone(), is_again)
+    };
+    match retry_while_unavailable(write_group, on_wait).await {
         Ok(stored) => return stored.into_iter().map(|run| (run, Stored::Whole)).collect(),
         Err(error) => {
             tracing::error!(runs, error = %chain(&error), "The ends of runs could not be stored together")
@@ -404,7 +429,9 @@ async fn write_alone(
     change: &Change,
 ) -> Result<Option<(RunId, Stored)>, StoreError> {
     let on_wait = |reason: &str| tracing::warn!("The end of a run can't be stored yet: {reason}");
-    let whole = retry_while_unavailable(|| write(to, clock.now(), [change.clone()].into()), on_wait).await;
+    // It was tried with its group.
+    let whole = || write(to, clock.now(), [change.clone()].into(), true);
+    let whole = retry_while_unavailable(whole, on_wait).await;
     let error = match whole {
         Ok(stored) => return Ok(stored.into_iter().next().map(|run| (run, Stored::Whole))),
         Err(error) => error,
@@ -412,7 +439,8 @@ async fn write_alone(
     let run = change.row.id;
     tracing::error!(%run, error = %chain(&error), "The end of a run could not be stored as it is");
     let bare = change.without_result();
-    let stored = retry_while_unavailable(|| write(to, clock.now(), [bare.clone()].into()), on_wait).await?;
+    let bare = || write(to, clock.now(), [bare.clone()].into(), true);
+    let stored = retry_while_unavailable(bare, on_wait).await?;
     Ok(stored.into_iter().next().map(|run| (run, Stored::WithoutResult)))
 }
 
@@ -425,12 +453,36 @@ async fn write(
     (store, load): (&Store, Load),
     now: Timestamp,
     changes: Arc<[Change]>,
+    is_again: bool,
 ) -> Result<HashSet<RunId>, StoreError> {
     store
         .write_sized(load, move |db| {
-            Box::pin(async move { write_all(db, now, (load, &*changes)).await })
+            Box::pin(async move {
+                if !is_again {
+                    return write_all(db, now, (load, &*changes)).await;
+                }
+                let parked = parked_before(db, &changes).await?;
+                let is_left = |change: &&Change| !parked.contains(&change.row.id);
+                let left: Vec<Change> = changes.iter().filter(is_left).cloned().collect();
+                if left.is_empty() {
+                    return Ok(parked);
+                }
+                let stored = write_all(db, now, (load, left.as_slice())).await?;
+                Ok(stored.into_iter().chain(parked).collect())
+            })
         })
         .await
+}
+
+/// The runs of which is stored that they park. To store that again would park those that go on since, and nobody might wake them.
+async fn parked_before(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
+    let mut parked = HashSet::new();
+    for change in changes {
+        if let Some(mark) = change.parking {
+            parked.extend(runs::parked_before(db, &change.row, mark.fuel).await?);
+        }
+    }
+    Ok(parked)
 }
 
 async fn write_all(

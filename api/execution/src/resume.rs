@@ -171,6 +171,7 @@ fn run(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: A
         was_taken: true,
         kept_bytes: 0,
         has_parked: row.started_at.is_some(),
+        fuel_before: row.total_fuel.unwrap_or(0),
         is_suspect: row.suspicion > 0,
         live,
     }

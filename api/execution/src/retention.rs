@@ -27,8 +27,8 @@ const RUN_BYTES_MAX: i64 = 64 << 20;
 const ROUNDS_BETWEEN_MEASURES: u64 = 6;
 /// Rest between two rounds.
 const ROUND: Duration = Duration::from_secs(10 * 60);
-/// A run or a tapped event whose id was made so long ago is not about to be stored, although some of the event is there: ids of runs
-/// that come with files are made before these are sent.
+/// Pieces of an event are left over if they have no row and the row's id is at least this old. Ids of runs that come with files are made
+/// before the files are sent, which may take long.
 const UNSTORED_AGE_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 /// A response is kept for so long for a sender who waits.
 const RESPONSE_AGE_MAX: Duration = Duration::from_secs(60 * 60);

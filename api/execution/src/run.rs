@@ -151,6 +151,8 @@ pub(crate) struct Run {
     pub was_taken: bool,
     /// Whether it may have waited before as a row only.
     pub has_parked: bool,
+    /// What its executions before have used.
+    pub fuel_before: i64,
     /// Bytes of its event and of the results of its effects, as far as it has executed here.
     pub kept_bytes: usize,
     /// Whether it may have brought a server down.
@@ -184,6 +186,7 @@ impl Run {
             has_history: false,
             was_taken: false,
             has_parked: false,
+            fuel_before: 0,
             kept_bytes: 0,
             is_suspect: false,
         };

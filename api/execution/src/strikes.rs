@@ -52,6 +52,7 @@ impl Strikes {
         };
         let on_wait = |reason: &str| tracing::warn!("A deployment waits to be marked: {reason}");
         retry_while_unavailable(write, on_wait).await?;
+        let _order = self.held.in_order().await;
         let row = deployments::by_id_for_system(&mut self.store.reader().await?.db(), deployment).await?;
         if row.is_some_and(|row| row.holds_runs()) {
             self.held.pause(deployment);

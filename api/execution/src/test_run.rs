@@ -1,9 +1,10 @@
 //! Test runs: a module that its sender compiled, or made up, runs once for whoever sent it, under the same limits
 //! as everything else of their workspace. Nothing of it is stored but what it used.
 
+use crate::blocking::computing_if_large;
 use crate::calls::PatternCalls;
 use crate::compile::validation::NeededRights;
-use crate::compile::{Asker, Compiled, LoadFailure, Renamed, Sources, Validation, Wanted};
+use crate::compile::{Asker, Compiled, LoadFailure, RenameRequest, Renamed, Sources, Validation};
 use crate::environments::{EnvironmentValues, Environments};
 use crate::modules::Modules;
 use crate::queue::{Class, Place, Queue, Share};
@@ -16,7 +17,7 @@ use heddle_model::access::{Editor, Scope};
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, Detail, ServiceError};
-use heddle_model::file::mentioned;
+use heddle_model::file::{mentioned, mentioned_within};
 use heddle_model::ids::{EnvironmentId, UserId};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{Limits, Outcome, Program, ProgramError, RunRequest, Runtime, Secrets, Tier, Watcher};
@@ -117,7 +118,7 @@ impl TestRuns {
         &self,
         scope: &Scope,
         sources: Sources,
-        wanted: Wanted,
+        wanted: RenameRequest,
     ) -> Result<Renamed, ServiceError> {
         let mut session = self.modules.session(Asker::Request(scope.user())).await?;
         self.modules.rename(&mut session, sources, wanted).await
@@ -127,17 +128,22 @@ impl TestRuns {
     /// is found out here.
     pub async fn prepare(&self, editor: &Editor, run: TestRun) -> Result<PreparedTest, TestRunError> {
         let runtime = self.modules.runtime().await?.clone();
-        let options = run.options;
+        let TestRun { wasm, event, options } = run;
         let environment = match options.environment {
             Some(environment) => Some(self.environment(editor, environment).await?),
             None => self.default_environment(editor).await?,
         };
         // The event and the pins, which are part of the module, were given by somebody who may read all of the tenant's files.
-        let mut files = mentioned(run.event.get());
-        files.extend(mentioned(&String::from_utf8_lossy(&run.wasm)));
+        let bytes = wasm.len().saturating_add(event.get().len());
+        let look = move || {
+            let mut files = mentioned(event.get());
+            files.extend(mentioned_within(&wasm));
+            (files, wasm, event)
+        };
+        let (files, wasm, event) = computing_if_large(Some(editor.user()), bytes, look).await?;
         let loaded = self
             .modules
-            .loaded(run.wasm, Tier::Fast, Asker::Request(editor.user()))
+            .loaded(wasm, Tier::Fast, Asker::Request(editor.user()))
             .await;
         let program = loaded.map_err(|failure| match failure {
             LoadFailure::Program(error) => TestRunError::Refused(error),
@@ -177,7 +183,7 @@ impl TestRuns {
             started_at_ms: options.started_at.unwrap_or_else(|| self.clock.now()).millis(),
             seed: options.seed.unwrap_or_else(heddle_model::entropy::random),
             trigger_node_id: options.trigger_node_id,
-            event: run.event,
+            event,
             variables: values.variables.clone(),
             secrets: secrets(&values, withholds_secrets),
             journal: None,

@@ -47,7 +47,12 @@ impl Message {
     pub fn of(given: &Map<String, Value>) -> Result<Self, (&'static str, String)> {
         let text = match given.get("message") {
             Some(Value::String(text)) if !text.trim().is_empty() => text.trim(),
-            Some(Value::String(_)) | None => return Err(("message", "Write a message.".to_owned())),
+            Some(Value::String(_)) => return Err(("message", "Write a message.".to_owned())),
+            // Pages always send it.
+            None => {
+                let why = "The field `message` is missing: it is the text that is said.";
+                return Err(("message", why.to_owned()));
+            }
             Some(_) => return Err(("message", "A message must be text.".to_owned())),
         };
         if text.chars().count() > MESSAGE_CHARS_MAX {

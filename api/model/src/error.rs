@@ -327,9 +327,9 @@ mod tests {
     fn every_cause_is_told_once() {
         let read = Unread(std::io::Error::other("no disk"));
         let error = ServiceError::internal(anyhow::Error::new(read).context("at the start"));
-        let told = chain(&error);
+        let text = chain(&error);
         assert_eq!(
-            told,
+            text,
             "Something went wrong on the server. Look for the request id in its log: at the start: can't read: no disk"
         );
     }

@@ -81,6 +81,18 @@ pub fn mentioned(json: &str) -> BTreeSet<FileId> {
     found
 }
 
+/// The same of bytes, parts of which are such texts, as in a module. A reference has ASCII only, so that it is within one of them.
+pub fn mentioned_within(bytes: &[u8]) -> BTreeSet<FileId> {
+    let mut found = BTreeSet::new();
+    for chunk in bytes.utf8_chunks() {
+        found.extend(mentioned(chunk.valid()));
+        if found.len() >= REFERENCES_MAX {
+            break;
+        }
+    }
+    found
+}
+
 /// Whether a value refers to a file anywhere.
 pub fn is_mentioned_in(value: &serde_json::Value) -> bool {
     let mut values = vec![value];
@@ -167,6 +179,9 @@ mod tests {
         );
         assert_eq!(mentioned(&text), BTreeSet::from([one, other]));
         assert!(mentioned(r#"{"file": "x"}"#).is_empty());
+        let within = [&[0xff, 0xfe][..], text.as_bytes(), &[0x80; 3]].concat();
+        assert_eq!(mentioned_within(&within), BTreeSet::from([one, other]));
+        assert!(mentioned_within(&[0xff; 100]).is_empty());
     }
 
     #[test]

@@ -104,8 +104,8 @@ impl Form {
         let shown = |name: &str| format!("`{}`", name.chars().take(UNKNOWN_CHARS_SHOWN).collect::<String>());
         let mut unknown = given.keys().filter(|name| !is_field(name));
         let first = unknown.by_ref().take(UNKNOWN_SHOWN).map(|name| shown(name));
-        let told = first.collect::<Vec<_>>().join(", ");
-        if told.is_empty() {
+        let names = first.collect::<Vec<_>>().join(", ");
+        if names.is_empty() {
             return None;
         }
         let more = if unknown.next().is_some() {
@@ -118,7 +118,7 @@ impl Form {
             true => "it has none".to_owned(),
             false => format!("its fields are {}", fields.join(", ")),
         };
-        Some(format!("The form has no field {told}{more}: {known}."))
+        Some(format!("The form has no field {names}{more}: {known}."))
     }
 
     /// What is wrong, field by field, for a program.

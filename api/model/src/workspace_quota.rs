@@ -231,8 +231,8 @@ mod tests {
         let now = Timestamp::parse("2026-11-23T19:15:30Z").unwrap();
         let exceeded = WorkspaceExceeded::at(WorkspaceQuota::RunsPerMonth, 10, now);
         assert_eq!(exceeded.until, Timestamp::parse("2026-12-01T00:00:00Z"));
-        let told = exceeded.to_string();
-        assert!(told.contains("10 runs per month (runsPerMonth)"), "{told}");
+        let message = exceeded.to_string();
+        assert!(message.contains("10 runs per month (runsPerMonth)"), "{message}");
         let exceeded = WorkspaceExceeded::at(WorkspaceQuota::WebhooksPerMinute, 1, now);
         assert_eq!(exceeded.until, Timestamp::parse("2026-11-23T19:16:00Z"));
         assert_eq!(

@@ -12,4 +12,4 @@ mod import;
 
 pub use export::{Export, begin as export};
 pub use format::{Head, Manifest, PART_BYTES_MAX, assembled};
-pub use import::{Progress, Wanted, begin as import, part, progress};
+pub use import::{ArchiveImport, Progress, begin as import, part, progress};

@@ -34,7 +34,7 @@ struct Counts {
 
 /// A permit for one live tail, released when it is dropped.
 #[derive(Debug)]
-pub struct Seat {
+pub struct TailPermit {
     onlookers: Onlookers,
     user: UserId,
 }
@@ -54,7 +54,7 @@ impl Onlookers {
     }
 
     /// Admits another live tail of a user, or reports which limit is reached.
-    pub fn seat(&self, user: UserId) -> Result<Seat, ServiceError> {
+    pub fn permit(&self, user: UserId) -> Result<TailPermit, ServiceError> {
         let counts = &mut *self.counts();
         if counts.all >= self.0.all_max {
             let message = "The server has too many open live tails: try again shortly.";
@@ -68,14 +68,14 @@ impl Onlookers {
         }
         *of_user += 1;
         counts.all += 1;
-        Ok(Seat {
+        Ok(TailPermit {
             onlookers: self.clone(),
             user,
         })
     }
 }
 
-impl Drop for Seat {
+impl Drop for TailPermit {
     fn drop(&mut self) {
         let mut counts = self.onlookers.counts();
         counts.all -= 1;

@@ -288,7 +288,7 @@ async fn one(
 ) -> Result<(), ServiceError> {
     let of = (report.deployment_id, run.id);
     let found = service.executions.replay_against(editor, candidate, of).await;
-    let mut told = ReplayedRun {
+    let mut shown = ReplayedRun {
         run_id: run.id,
         accepted_at: run.accepted_at,
         node_id: run.node_id.clone(),
@@ -307,8 +307,8 @@ async fn one(
             before,
             after: None,
         }) => {
-            told.message = Some(replayed.message);
-            told.before = Some(RunEnd::of(&before));
+            shown.message = Some(replayed.message);
+            shown.before = Some(RunEnd::of(&before));
         }
         Ok(Against {
             before,
@@ -317,29 +317,29 @@ async fn one(
         }) => {
             report.before.add(&before);
             report.after.add(&after);
-            (told.before, told.after) = (Some(RunEnd::of(&before)), Some(RunEnd::of(&after)));
+            (shown.before, shown.after) = (Some(RunEnd::of(&before)), Some(RunEnd::of(&after)));
             // Outputs may have megabytes, which others must not wait for.
             let compare = move || Comparison::of(&before, &after, unanswered);
             let compared = computing(Some(editor.user()), compare).await?;
-            told.status = compared.status();
-            told.differences = compared.differences;
-            told.nodes = compared.nodes;
-            told.differences_omitted = compared.omitted;
-            told.unanswered = compared.unanswered;
+            shown.status = compared.status();
+            shown.differences = compared.differences;
+            shown.nodes = compared.nodes;
+            shown.differences_omitted = compared.omitted;
+            shown.unanswered = compared.unanswered;
         }
-        Err(error) if is_of_run(&error) => told.message = Some(error.message().to_owned()),
+        Err(error) if is_of_run(&error) => shown.message = Some(error.message().to_owned()),
         Err(error) => return Err(error),
     }
-    let count = match told.status {
+    let count = match shown.status {
         ReplayStatus::Same => &mut report.same,
         ReplayStatus::Different => &mut report.different,
         ReplayStatus::Unanswered => &mut report.unanswered,
         ReplayStatus::Skipped => &mut report.skipped,
     };
     *count = count.saturating_add(1);
-    if told.status != ReplayStatus::Same {
-        bound(&mut told, room);
-        report.runs.push(told);
+    if shown.status != ReplayStatus::Same {
+        bound(&mut shown, room);
+        report.runs.push(shown);
     }
     Ok(())
 }
@@ -357,16 +357,16 @@ fn is_of_run(error: &ServiceError) -> bool {
 }
 
 /// Leaves out the differences of a run for which there is no room in the answer.
-fn bound(told: &mut ReplayedRun, room: &mut usize) {
+fn bound(shown: &mut ReplayedRun, room: &mut usize) {
     let bytes =
-        serde_json::to_string(&(&told.differences, &told.nodes)).map_or(usize::MAX, |text| text.len());
+        serde_json::to_string(&(&shown.differences, &shown.nodes)).map_or(usize::MAX, |text| text.len());
     match room.checked_sub(bytes) {
         Some(left) => *room = left,
         None => {
-            let nodes = told.nodes.drain(..).map(|node| node.differences.len());
-            let left_out = nodes.sum::<usize>().saturating_add(told.differences.len());
-            told.differences.clear();
-            told.differences_omitted = told.differences_omitted.saturating_add(left_out);
+            let nodes = shown.nodes.drain(..).map(|node| node.differences.len());
+            let left_out = nodes.sum::<usize>().saturating_add(shown.differences.len());
+            shown.differences.clear();
+            shown.differences_omitted = shown.differences_omitted.saturating_add(left_out);
         }
     }
 }

@@ -10,7 +10,7 @@ use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::status::Phase;
 use heddle_store::runs::series::{self, Counted, Ran, Range};
-use sample::{Took, Weighted};
+use sample::{TimeAndFuel, Weighted};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -79,7 +79,7 @@ pub struct Stretch {
     /// Of these, failed or given up.
     pub failures: i64,
     /// What they took.
-    pub took: Took,
+    pub took: TimeAndFuel,
 }
 
 /// Runs of a deployment.
@@ -90,7 +90,7 @@ pub struct OfDeployment {
     /// Of these, failed or given up.
     pub failures: i64,
     /// What they took.
-    pub took: Took,
+    pub took: TimeAndFuel,
 }
 
 /// How often a deployment failed by an error.

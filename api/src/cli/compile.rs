@@ -117,7 +117,7 @@ pub fn artifact(pattern: &Pattern, instrumentation: &Instrumentation) -> Result<
 
 /// Pins from a file. The output of a paused run is accepted too: it has its pins under `pinnedNodes`.
 fn read_pins(path: &Path) -> Result<Map<String, Value>, Failure> {
-    let mut pins: Map<String, Value> = input::read_json(path, "the pins", DATA_BYTES_MAX)?;
+    let mut pins: Map<String, Value> = input::read_json(path, "the file of pins", DATA_BYTES_MAX)?;
     match pins.remove("pinnedNodes") {
         Some(Value::Object(of_paused_run)) if pins.contains_key("breakpoint") => Ok(of_paused_run),
         Some(pin) => {

@@ -26,7 +26,7 @@ struct Entry {
 impl FileConnections {
     /// Reads `{"name": {"provider"?, "hosts"?: […], field: value, …}}`.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        input::read_json(path, "the connections", DATA_BYTES_MAX)
+        input::read_json(path, "the file of connections", DATA_BYTES_MAX)
     }
 }
 

@@ -103,10 +103,10 @@ impl Lock {
             }
         }
         // For people only: whether it is held is not said by the content.
-        let told = file
+        let written = file
             .set_len(0)
             .and_then(|()| writeln!(file, "{}", std::process::id()));
-        match told {
+        match written {
             Ok(()) => Ok(Lock(file)),
             Err(error) => Err(failed(error)),
         }

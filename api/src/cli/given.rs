@@ -24,7 +24,7 @@ impl Variables {
     /// Those of the file, with those that are given by themselves in their place.
     pub fn read(&self) -> Result<Map<String, Value>, Failure> {
         let mut variables: Map<String, Value> = match &self.variables_file {
-            Some(path) => input::read_json(path, "the variables", DATA_BYTES_MAX)?,
+            Some(path) => input::read_json(path, "the file of variables", DATA_BYTES_MAX)?,
             None => Map::new(),
         };
         let given = self.variables.iter();
@@ -36,7 +36,7 @@ impl Variables {
 /// The secrets of a file, if there is one.
 pub fn secrets(path: Option<&Path>) -> Result<Secrets, Failure> {
     let secrets: BTreeMap<String, String> = match path {
-        Some(path) => input::read_json(path, "the secrets", DATA_BYTES_MAX)?,
+        Some(path) => input::read_json(path, "the file of secrets", DATA_BYTES_MAX)?,
         None => BTreeMap::new(),
     };
     Ok(secrets

@@ -155,5 +155,19 @@ fn error_report(error: &RunError, file: &str, nodes: &[manifest::Node]) -> Strin
         let names = node.map(|node| (node.node_type.as_str(), node.label.as_deref()));
         report = report.context(describe_node(id, names));
     }
-    report.to_string()
+    match flag_for(&error.code) {
+        Some(flag) => report.help(flag).to_string(),
+        None => report.to_string(),
+    }
+}
+
+/// Which flag of `heddle run` gives a run what it lacked: its errors are worded for servers, which have no flags.
+fn flag_for(code: &str) -> Option<&'static str> {
+    match code {
+        "CONNECTION_MISSING" => Some(
+            "`--connections FILE` gives connections and `--secrets FILE` secrets, each as a JSON object by name",
+        ),
+        "EGRESS_DENIED" => Some("`--egress-allow HOST:PORT` allows requests to a private address"),
+        _ => None,
+    }
 }

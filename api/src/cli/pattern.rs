@@ -61,7 +61,7 @@ impl Input {
             ));
         }
         let extra = definitions.map(|path| -> Result<Map<String, Value>, Failure> {
-            let mut extra = input::read_json(path, "the node definitions", PATTERN_BYTES_MAX)?;
+            let mut extra = input::read_json(path, "the file of node definitions", PATTERN_BYTES_MAX)?;
             read_files(&mut extra, path)?;
             Ok(extra)
         });
@@ -100,8 +100,8 @@ fn read_files(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), F
     Ok(())
 }
 
-/// Reads a file that a pattern names, which may be somebody else's: what it names has to be in its directory, and not by a link that leads
-/// out of it, since a run can send it anywhere.
+/// Reads a file that a pattern names. The pattern may be somebody else's, and its run can send what is read anywhere, so the file has to
+/// be in the pattern's directory, also after links are followed.
 fn read_beside(
     directory: &Path,
     file: &str,
@@ -113,7 +113,7 @@ fn read_beside(
         true => Path::new("."),
         false => directory,
     };
-    // Reading says of a file that is not there that it is not.
+    // A file that is not there is reported by reading it.
     let leads_out = path.canonicalize().is_ok_and(|real| {
         let around = around.canonicalize();
         !around.is_ok_and(|around| real.starts_with(around))

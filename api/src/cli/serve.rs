@@ -73,7 +73,7 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
         tracing::warn!("{warning}");
     }
     executor.block_on(async {
-        let ended = listen(config, base_url_given, args.demo, files).await;
+        let ended = Box::pin(listen(config, base_url_given, args.demo, files)).await;
         if let Some(traces) = traces {
             traces.stop().await;
         }
@@ -236,11 +236,11 @@ async fn listen(
     output::result(&format!("listening on {scheme}://{address}"))?;
     if is_demo {
         // Its requests are the server's own: in the log, they would hide where to sign in.
-        let told = demo::set_up(&app)
+        let summary = demo::set_up(&app)
             .with_subscriber(NoSubscriber::default())
             .await
             .map_err(|error| Failure::new(Exit::Failed, "DEMO", error.to_string()))?;
-        output::result(&told)?;
+        output::result(&summary)?;
     }
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();
     let (limits, trusted) = (&app.config.http, &app.config.trusted_proxies);

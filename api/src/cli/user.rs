@@ -214,8 +214,8 @@ async fn create(
         created => created.map_err(|error| broken(&error))?,
     };
     if json {
-        let told = json!({"id": id, "email": email, "role": role, "password": made});
-        return output::result(&told.to_string());
+        let data = json!({"id": id, "email": email, "role": role, "password": made});
+        return output::result(&data.to_string());
     }
     output::result(&format!("{email} is registered as {}", role.name()))?;
     made.map_or(Ok(()), |password| {
@@ -316,18 +316,18 @@ async fn reset_password(
         .await;
     let (is_reset, api_keys) = reset.map_err(|error: StoreError| broken(&error))?;
     if !is_reset {
-        let told = "the password was changed by somebody else at the same time: try again";
-        return Err(Failure::new(Exit::Failed, "CONFLICT", told));
+        let message = "the password was changed by somebody else at the same time: try again";
+        return Err(Failure::new(Exit::Failed, "CONFLICT", message));
     }
     if json {
-        let told = json!({"email": user.email, "password": made, "apiKeys": api_keys});
-        return output::result(&told.to_string());
+        let data = json!({"email": user.email, "password": made, "apiKeys": api_keys});
+        return output::result(&data.to_string());
     }
-    let told = format!(
+    let message = format!(
         "{} has a new password, and all tokens are revoked; {api_keys} API keys remain valid",
         user.email
     );
-    output::result(&told)?;
+    output::result(&message)?;
     made.map_or(Ok(()), |password| {
         output::result(&format!("password: {password}"))
     })
@@ -374,11 +374,11 @@ async fn remove_authenticator(json: bool, store: &Store, email: &str) -> Result<
     if json {
         return output::result(&json!({"email": user.email, "removed": removed}).to_string());
     }
-    let told = match removed {
+    let outcome = match removed {
         true => "no longer has an authenticator",
         false => "had no authenticator",
     };
-    output::result(&format!("{} {told}", user.email))
+    output::result(&format!("{} {outcome}", user.email))
 }
 
 async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure> {

@@ -98,19 +98,19 @@ pub(super) fn listed<T: DeserializeOwned>(
     let read: Result<Vec<T>, _> = serde_path_to_error::deserialize(&mut reader);
     let listed = read.map_err(|error| {
         let place = error.path().to_string();
-        let told = error.inner().to_string();
-        let told = told
+        let message = error.inner().to_string();
+        let message = message
             .rsplit_once(" at line ")
-            .map_or(told.as_str(), |(told, _)| told);
+            .map_or(message.as_str(), |(message, _)| message);
         // What was found may be a secret.
-        let told = match told
+        let message = match message
             .strip_prefix("invalid type: ")
-            .and_then(|told| told.rsplit_once(", expected "))
+            .and_then(|message| message.rsplit_once(", expected "))
         {
             Some((_, expected)) => format!("expected {expected}"),
-            None => told.to_owned(),
+            None => message.to_owned(),
         };
-        values.error(name, format!("has a mistake at {place}: {told}"))
+        values.error(name, format!("has a mistake at {place}: {message}"))
     })?;
     match listed.len() > max {
         true => Err(values.error(name, format!("must not have more than {max}"))),

@@ -25,6 +25,8 @@ const LEASE_MIN: Duration = Duration::from_secs(1);
 /// Minimum time and memory for a compilation: with less, legitimate patterns don't compile.
 const COMPILE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
+/// As the least `memoryMb` of a pattern: a run needs some before it has done anything.
+const MEMORY_BYTES_MIN: usize = 16 << 20;
 /// All that 32 bits can address.
 const MEMORY_CEILING_BYTES_MAX: usize = 4 << 30;
 /// Effects of a run: what is kept of each is little, but not nothing (see `retention_journal_bytes`).
@@ -358,10 +360,11 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.run_timeout, millis("run_timeout_ms")?);
     set(&mut config.test_timeout, millis("test_timeout_ms")?);
     set(&mut config.run_fuel_max, values.parsed("run_fuel")?);
-    set(
-        &mut config.run_memory_bytes_max,
-        values.read("run_memory", bytes)?,
-    );
+    let memory = values.read("run_memory", bytes)?;
+    if memory.is_some_and(|memory| memory < MEMORY_BYTES_MIN) {
+        return Err(values.error("run_memory", "must be at least 16MiB"));
+    }
+    set(&mut config.run_memory_bytes_max, memory);
     if let Some(effects) = values.parsed::<u32>("run_effects")? {
         if !(1..=EFFECTS_CEILING_MAX).contains(&effects) {
             let problem = format!("must be from 1 to {EFFECTS_CEILING_MAX}");

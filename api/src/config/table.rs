@@ -466,7 +466,7 @@ pub const SETTINGS: &[Setting] = &[
         "10000000000",
         "Fuel limit of a run, roughly instructions",
     ),
-    setting("run_memory", "256MiB", "Memory limit of a run"),
+    setting("run_memory", "256MiB", "Memory limit of a run, at least 16MiB"),
     setting(
         "run_fuel_ceiling",
         "300000000000",

@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::header::{HeaderName, SET_COOKIE};
+use heddle_execution::ToTheEnd;
 use heddle_service::auth::second_factor;
 use heddle_service::removing;
 use serde::Deserialize;
@@ -61,6 +62,7 @@ async fn remove_account(
     proved(&app, ip, (&caller, &login), request.current_password).await?;
     let code = request.code.as_deref();
     second_factor::check(&app, scope.user(), code, scope.origin()).await?;
-    removing::remove(&app, scope.user(), scope.origin()).await?;
+    let service = app.clone();
+    ToTheEnd::new(async move { removing::remove(&service, scope.user(), scope.origin()).await }).await?;
     Ok(([(SET_COOKIE, app.cookies.taken())], Deleted::new(scope.user())))
 }

@@ -39,7 +39,7 @@ pub fn routes() -> OpenApiRouter<App> {
 /// Whose log to read.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Whose {
+enum LogKind {
     /// The active workspace's; for its owners and admins.
     #[default]
     Workspace,
@@ -65,7 +65,7 @@ enum Format {
 struct AuditQuery {
     /// Whose log.
     #[param(inline)]
-    of: Option<Whose>,
+    of: Option<LogKind>,
     /// Only what was done at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     #[serde(default, deserialize_with = "given")]
@@ -268,14 +268,14 @@ async fn list_audit_log(
 }
 
 /// What the caller may read.
-fn reading(caller: &Caller, whose: Whose) -> Result<Reading, ApiError> {
+fn reading(caller: &Caller, whose: LogKind) -> Result<Reading, ApiError> {
     match whose {
-        Whose::Workspace => Ok(Reading::Workspace(caller.scope.administrator()?)),
-        Whose::Account if caller.means == Means::ApiKey => Err(Code::Forbidden
+        LogKind::Workspace => Ok(Reading::Workspace(caller.scope.administrator()?)),
+        LogKind::Account if caller.means == Means::ApiKey => Err(Code::Forbidden
             .with("API keys can't read the log of an account: log in and send that token.")
             .into()),
-        Whose::Account => Ok(Reading::Account(caller.scope.user())),
-        Whose::Service => {
+        LogKind::Account => Ok(Reading::Account(caller.scope.user())),
+        LogKind::Service => {
             caller.service_admin()?;
             Ok(Reading::Service)
         }

@@ -72,8 +72,8 @@ async fn call_back(
         let (run, _, place) = target;
         match kind {
             CallbackKind::Call => {
-                let told = answer(&app, (run, place), request).await?;
-                Ok::<_, ApiError>(page::response(told, is_browser))
+                let answered = answer(&app, (run, place), request).await?;
+                Ok::<_, ApiError>(page::response(answered, is_browser))
             }
             kind => Box::pin(asking::submit(&app, kind, (run, place), request)).await,
         }

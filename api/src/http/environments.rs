@@ -8,6 +8,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
+use heddle_execution::ToTheEnd;
 use heddle_model::access::Scope;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
@@ -149,34 +150,40 @@ async fn delete_environment(
 ) -> Result<Enveloped<Deleted>, ApiError> {
     let (_, id) = path;
     let manager = scope.manager()?;
-    let deleted = app.store.write(move |db| {
-        Box::pin(async move {
-            // The workspace first, as whoever deploys holds both in this order: in another one, both would wait for ever.
-            workspaces::lock(db, &scope).await?;
-            // From here on nothing is deployed to it.
-            if !workspaces::hold_environment(db, &scope, id, Hold::ToDelete).await? {
-                return Err(no_environment());
-            }
-            if workspaces::environments(db, &scope).await?.len() < 2 {
-                return Err(Code::Conflict.with("A workspace must have at least one environment."));
-            }
-            match deployments::count_in_environment(db, &scope, id).await? {
-                0 => {
-                    let gone = Object::Environment(id);
-                    audit::note(db, &manager, Action::EnvironmentDeleted.of(gone)).await?;
-                    endpoints::remove_of_environment(db, &manager, id).await?;
-                    deployments::remove_of_environment(db, &manager, id).await?;
-                    Ok(workspaces::delete_environment(db, &manager, id).await?)
+    let deleting = ToTheEnd::new(async move {
+        let deleted = app.store.write(move |db| {
+            Box::pin(async move {
+                // The workspace first, as whoever deploys holds both in this order: in another one, both would wait for ever.
+                workspaces::lock(db, &scope).await?;
+                // From here on nothing is deployed to it.
+                if !workspaces::hold_environment(db, &scope, id, Hold::ToDelete).await? {
+                    return Err(no_environment());
                 }
-                1 => Err(Code::Conflict.with("A deployment uses this environment: undeploy it first.")),
-                count => Err(Code::Conflict.with(format!(
-                    "{count} deployments use this environment: undeploy them first."
-                ))),
-            }
-        })
+                if workspaces::environments(db, &scope).await?.len() < 2 {
+                    return Err(Code::Conflict.with("A workspace must have at least one environment."));
+                }
+                match deployments::count_in_environment(db, &scope, id).await? {
+                    0 => {
+                        let gone = Object::Environment(id);
+                        audit::note(db, &manager, Action::EnvironmentDeleted.of(gone)).await?;
+                        endpoints::remove_of_environment(db, &manager, id).await?;
+                        deployments::remove_of_environment(db, &manager, id).await?;
+                        Ok(workspaces::delete_environment(db, &manager, id).await?)
+                    }
+                    1 => Err(Code::Conflict.with("A deployment uses this environment: undeploy it first.")),
+                    count => Err(Code::Conflict.with(format!(
+                        "{count} deployments use this environment: undeploy them first."
+                    ))),
+                }
+            })
+        });
+        let deleted: Result<(), ServiceError> = deleted.await;
+        if deleted.is_ok() {
+            app.webhooks.all_changed();
+        }
+        deleted
     });
-    deleted.await?;
-    app.webhooks.all_changed();
+    deleting.await?;
     Ok(Deleted::new(id))
 }
 

@@ -319,13 +319,13 @@ pub(super) async fn content(
     let content = files.read(tenant, row, part).await;
     let content = content.map_err(ServiceError::from)?;
     let id = row.id;
-    let told = content.inspect(move |piece| {
+    let watched = content.inspect(move |piece| {
         if let Err(error) = piece {
             let why = heddle_model::error::chain(error);
             tracing::error!(file = %id, "A file can't be read to its end: {why}");
         }
     });
-    let mut response = Response::new(Body::from_stream(told));
+    let mut response = Response::new(Body::from_stream(watched));
     let headers = response.headers_mut();
     headers.insert(CONTENT_LENGTH, len.into());
     put(headers, CONTENT_TYPE, &row.media_type);

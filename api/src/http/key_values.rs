@@ -41,7 +41,7 @@ pub fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-struct Whose {
+struct OwnerQuery {
     /// The pattern whose own values are meant (scope `pattern`); without it, those that the workspace's patterns share (scope
     /// `workspace`).
     #[serde(default, deserialize_with = "given")]
@@ -51,7 +51,7 @@ struct Whose {
     environment_id: Option<EnvironmentId>,
 }
 
-impl Whose {
+impl OwnerQuery {
     /// The owner, if the caller may see it.
     async fn owner(&self, db: &mut Db<'_>, scope: &Scope) -> Result<ValueOwner, ApiError> {
         let workspace = scope.workspace().ok_or(Code::WorkspaceNotFound)?;
@@ -121,7 +121,7 @@ impl From<ListedValueRow> for ListedKeyValue {
 /// Lists the keys of what patterns keep, in the order of their bytes. What has expired is not listed.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/key-values", tag = "Kept values", security(("bearer" = [])),
-    params(("id" = WorkspaceId, Path, description = "Workspace"), Whose, ListQuery),
+    params(("id" = WorkspaceId, Path, description = "Workspace"), OwnerQuery, ListQuery),
     responses(
         (status = 200, description = "A page", body = Listed<ListedKeyValue, CursorMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -132,7 +132,7 @@ impl From<ListedValueRow> for ListedKeyValue {
 async fn list_key_values(
     State(app): State<App>,
     Member(scope): Member,
-    Query(whose): Query<Whose>,
+    Query(whose): Query<OwnerQuery>,
     Query(query): Query<ListQuery>,
 ) -> Result<Listed<ListedKeyValue, CursorMeta>, ApiError> {
     let limit = extract::limit(query.limit, 50, 100)?;
@@ -193,7 +193,7 @@ impl KeyValue {
     params(
         ("id" = WorkspaceId, Path, description = "Workspace"),
         ("key" = String, Path, description = "Key, percent-encoded: a / in it is %2F", min_length = 1, max_length = 512),
-        Whose,
+        OwnerQuery,
     ),
     responses(
         (status = 200, description = "The value", body = Enveloped<KeyValue>),
@@ -206,7 +206,7 @@ async fn get_key_value(
     State(app): State<App>,
     Member(scope): Member,
     Path(path): Path<(WorkspaceId, String)>,
-    Query(whose): Query<Whose>,
+    Query(whose): Query<OwnerQuery>,
 ) -> Result<Enveloped<KeyValue>, ApiError> {
     let (_, key) = path;
     bounded("key", &key)?;
@@ -239,7 +239,7 @@ struct PutKeyValue {
     params(
         ("id" = WorkspaceId, Path, description = "Workspace"),
         ("key" = String, Path, description = "Key, percent-encoded: a / in it is %2F", min_length = 1, max_length = 512),
-        Whose,
+        OwnerQuery,
     ),
     request_body = PutKeyValue,
     responses(
@@ -256,7 +256,7 @@ async fn put_key_value(
     State(app): State<App>,
     Member(scope): Member,
     Path(path): Path<(WorkspaceId, String)>,
-    Query(whose): Query<Whose>,
+    Query(whose): Query<OwnerQuery>,
     Json(put): Json<PutKeyValue>,
 ) -> Result<Enveloped<KeyValue>, ApiError> {
     let editor = scope.editor()?;
@@ -300,7 +300,7 @@ async fn put_key_value(
     params(
         ("id" = WorkspaceId, Path, description = "Workspace"),
         ("key" = String, Path, description = "Key, percent-encoded: a / in it is %2F", min_length = 1, max_length = 512),
-        Whose,
+        OwnerQuery,
     ),
     responses(
         (status = 200, description = "Deleted", body = Enveloped<Deleted>),
@@ -314,7 +314,7 @@ async fn delete_key_value(
     State(app): State<App>,
     Member(scope): Member,
     Path(path): Path<(WorkspaceId, String)>,
-    Query(whose): Query<Whose>,
+    Query(whose): Query<OwnerQuery>,
 ) -> Result<Enveloped<Deleted>, ApiError> {
     let editor = scope.editor()?;
     let (_, key) = path;

@@ -124,10 +124,18 @@ struct Facts {
     method: &'static str,
     /// The route rather than the path, which may contain confidential values.
     route: Option<MatchedPath>,
-    /// Of the API, whose paths contain only ids.
+    /// Of the API, most of whose paths contain only ids.
     path: Option<String>,
     started: Instant,
     slow: Duration,
+}
+
+/// Ends of routes where people choose the last part of the path: a key of a kept value may be somebody's address.
+const CHOSEN: [&str; 3] = ["{key}", "{name}", "{type}"];
+
+/// Whether the paths of a route contain nothing but ids. What has no route may be anything.
+fn has_only_ids(route: &str) -> bool {
+    route.starts_with("/api/") && !CHOSEN.iter().any(|end| route.ends_with(end))
 }
 
 /// The client's, or a new one.
@@ -177,7 +185,7 @@ impl Facts {
     fn log(&self, method: &str, route: &str, status: u16, took: Duration) {
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         if !self.slow.is_zero() && took > self.slow {
-            let path = self.path.as_deref();
+            let path = self.path.as_deref().filter(|_| has_only_ids(route));
             tracing::warn!(
                 method,
                 route,
@@ -305,6 +313,18 @@ mod tests {
     use super::*;
     use axum::http::StatusCode;
     use tower::service_fn;
+
+    #[test]
+    fn what_people_choose_is_not_logged_with_slow_requests() {
+        assert!(has_only_ids("/api/deployments/{id}/runs/{runId}"));
+        for route in [
+            "/api/workspaces/{id}/key-values/{key}",
+            "/api/workspaces/{id}/environments/{envId}/secrets/{name}",
+            "(no route)",
+        ] {
+            assert!(!has_only_ids(route), "{route}");
+        }
+    }
 
     #[tokio::test]
     async fn a_panic_is_answered_whenever_it_comes() {

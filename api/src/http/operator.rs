@@ -7,7 +7,6 @@ mod caller;
 use super::cursor;
 use super::extract::{Json, OptionalJson, Path, Query, given, limit, text};
 use super::reply::{CursorMeta, Deleted, Enveloped, Listed};
-use super::to_the_end::ToTheEnd;
 use super::usage::{self, QuotaStanding, UsageQuery, UsageSpan};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -16,6 +15,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Router};
 use caller::{AtOwnAddress, Operator};
+use heddle_execution::ToTheEnd;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::WorkspaceId;
 use heddle_model::objects;
@@ -322,7 +322,9 @@ async fn suspend_tenant(
 ) -> Result<Enveloped<OperatedWorkspace>, ApiError> {
     let reason = request.reason.as_deref();
     let reason = reason.map(|reason| text("reason", reason, REASON_CHARS_MAX));
-    let suspended = hosting::suspend(&app, origin, id, reason.transpose()?).await?;
+    let reason = reason.transpose()?;
+    let suspending = ToTheEnd::new(async move { hosting::suspend(&app, origin, id, reason).await });
+    let suspended = suspending.await?;
     Ok(Enveloped::new(suspended.into()))
 }
 
@@ -342,7 +344,7 @@ async fn resume_tenant(
     Operator(origin): Operator,
     Path(id): Path<WorkspaceId>,
 ) -> Result<Enveloped<OperatedWorkspace>, ApiError> {
-    let resumed = hosting::resume(&app, origin, id).await?;
+    let resumed = ToTheEnd::new(async move { hosting::resume(&app, origin, id).await }).await?;
     Ok(Enveloped::new(resumed.into()))
 }
 
@@ -382,7 +384,8 @@ async fn set_tenant_quotas(
     Path(id): Path<WorkspaceId>,
     Json(request): Json<SetQuotasRequest>,
 ) -> Result<Enveloped<Vec<QuotaStanding>>, ApiError> {
-    hosting::set(&app, origin, id, request.hosting()?).await?;
+    let (service, wanted) = (app.clone(), request.hosting()?);
+    ToTheEnd::new(async move { hosting::set(&service, origin, id, wanted).await }).await?;
     usage::standings(&app, id).await.map(Enveloped::new)
 }
 

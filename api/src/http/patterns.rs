@@ -22,6 +22,7 @@ use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use bodies::{GraphSchema, TAGS_MAX, definitions, description, graph};
+use heddle_execution::ToTheEnd;
 use heddle_model::Code;
 use heddle_model::access::KeyScope;
 use heddle_model::clock::Timestamp;
@@ -360,7 +361,8 @@ async fn delete(
     caller: Caller,
     Path(id): Path<PatternId>,
 ) -> Result<StatusCode, ApiError> {
-    patterns::delete(&app, caller.scope.editor()?, id).await?;
+    let editor = caller.scope.editor()?;
+    ToTheEnd::new(async move { patterns::delete(&app, editor, id).await }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

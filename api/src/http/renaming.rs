@@ -8,7 +8,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
 use axum::extract::State;
 use heddle_execution::compile::validation::TextSpan;
-use heddle_execution::compile::{Edit, Renamed, Wanted};
+use heddle_execution::compile::{Edit, RenameRequest, Renamed};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -104,7 +104,7 @@ async fn rename(
         pattern_id: None,
     };
     let sources = sent.sources(&app, &caller.scope).await?;
-    let wanted = Wanted {
+    let wanted = RenameRequest {
         definition: body.definition,
         node_id: body.node_id,
         label: body.label,

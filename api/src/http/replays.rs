@@ -56,7 +56,7 @@ async fn trace_run(
     Path((deployment, run)): Path<(DeploymentId, RunId)>,
 ) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
-    let seat = app.onlookers.seat(caller.scope.user())?;
+    let permit = app.onlookers.permit(caller.scope.user())?;
     let (watcher, watched) = watch();
     let request = ReplayRequest {
         deployment,
@@ -66,7 +66,8 @@ async fn trace_run(
     let prepared = app.executions.prepare_replay(&editor, request).await?;
     let follower = Follower {
         watched,
-        seat,
+        permit,
+        owner: editor.user(),
         // Events are shown without the credentials that they came with.
         covers_events: true,
     };

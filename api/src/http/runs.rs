@@ -267,6 +267,12 @@ pub async fn visible(
     row.ok_or_else(|| Code::NotFound.into())
 }
 
+/// Bytes of the texts with which a run is shown: to read, mask and write them takes as long as there are many.
+pub(super) fn shown_bytes(row: &RunRow) -> usize {
+    let texts = [&row.event, &row.output, &row.logs, &row.trace, &row.failed_input];
+    texts.into_iter().flatten().map(String::len).sum()
+}
+
 /// Lists a deployment's runs, newest first.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs", tag = "Executions", security(("bearer" = [])),
@@ -283,7 +289,7 @@ async fn list_runs(
     caller: Caller,
     Path(id): Path<DeploymentId>,
     Query(query): Query<ListQuery>,
-) -> Result<Listed<Run, PageMeta>, ApiError> {
+) -> Result<Response, ApiError> {
     let (limit, page) = (extract::limit(query.limit, 20, 100)?, extract::page(query.page)?);
     deployment(&app, &caller.scope, id).await?;
     let filter = Filter {
@@ -298,10 +304,15 @@ async fn list_runs(
     let mut reader = app.store.reader().await?;
     let total = listing::count(&mut reader.db(), &caller.scope, id, filter).await?;
     let mut rows = listing::page(&mut reader.db(), &caller.scope, id, filter, limit + 1, start).await?;
+    drop(reader);
     let next = cursor::next(&mut rows, limit, |row| cursor::of_time(row.accepted_at, row.id));
-    let runs = rows.into_iter().map(|mut row| Run::new(&app, &mut row)).collect();
     let meta = PageMeta::new(page, limit, total).with_next(cursor.map(|_| next));
-    Ok(Listed::new(runs, meta))
+    let (owner, bytes) = (Some(caller.scope.user()), rows.iter().map(shown_bytes).sum());
+    let write = move || {
+        let runs = rows.into_iter().map(|mut row| Run::new(&app, &mut row)).collect();
+        Listed::<Run, _>::new(runs, meta).into_response()
+    };
+    Ok(computing_if_large(owner, bytes, write).await?)
 }
 
 /// Gets a run.
@@ -320,9 +331,7 @@ async fn get_run(
     Path(ids): Path<(DeploymentId, RunId)>,
 ) -> Result<Response, ApiError> {
     let row = visible(&app, &caller.scope, ids).await?;
-    let texts = [&row.event, &row.output, &row.logs, &row.trace];
-    let bytes = texts.into_iter().flatten().map(String::len).sum();
-    let owner = Some(caller.scope.user());
+    let (owner, bytes) = (Some(caller.scope.user()), shown_bytes(&row));
     let write = move || Enveloped::new(WholeRun::new(&app, row)).into_response();
     Ok(computing_if_large(owner, bytes, write).await?)
 }

@@ -10,7 +10,7 @@ use axum::extract::State;
 use heddle_execution::blocking::computing;
 use heddle_execution::compile::validation::TextSpan;
 use heddle_execution::deployed_schedules;
-use heddle_execution::schedule::{Schedule, ScheduleError};
+use heddle_execution::schedule::Schedule;
 use heddle_execution::upcoming::{Misplaced, ScheduleField, after, upcoming};
 use heddle_model::Code;
 use heddle_model::audit::{Action, Object};
@@ -97,19 +97,15 @@ async fn set(
     let now = app.clock.now();
     let (cron, zone) = (cron_expression.clone(), timezone.clone());
     // What comes once in decades is searched for, which takes milliseconds.
-    let parsed = move || Schedule::parse(&cron, &zone).map(|found| found.next_after(now));
-    let next = computing(Some(editor.user()), parsed)
-        .await?
-        .map_err(|mistake| match mistake {
-            ScheduleError::Cron(_) => ApiError::field("cronExpression", mistake.to_string()),
-            ScheduleError::Zone => ApiError::field("timezone", mistake.to_string()),
-        })?;
-    let next = next.ok_or_else(|| {
-        ApiError::field(
-            "cronExpression",
-            "never fires: no month that it names has such a day",
-        )
+    let found = computing(Some(editor.user()), move || upcoming(&cron, &zone, now, 1)).await?;
+    let next = found.map_err(|mistake| match mistake.field {
+        ScheduleField::Cron => ApiError::field("cronExpression", mistake.message),
+        ScheduleField::Timezone => ApiError::field("timezone", mistake.message),
     })?;
+    let next = next
+        .first()
+        .copied()
+        .ok_or_else(|| ApiError::field("cronExpression", "never fires"))?;
     let (cron, zone) = (cron_expression.clone(), timezone.clone());
     app.store
         .write(move |db| {
@@ -294,13 +290,13 @@ async fn list_schedules(
     let rows = schedules::of_deployment(&mut reader.db(), &caller.scope, deployment).await?;
     drop(reader);
     let rows = rows.into_iter().take(SCHEDULES_MAX);
-    let told = rows.map(move |row| {
+    let listed = rows.map(move |row| {
         let place = asked.iter().position(|poll| poll.node_id == row.node_id);
         let last = place.map(|place| asked.swap_remove(place).last);
         DeployedSchedule::new(row, last)
     });
-    let told = computing(Some(caller.scope.user()), move || told.collect()).await?;
-    Ok(Enveloped::new(told))
+    let listed = computing(Some(caller.scope.user()), move || listed.collect()).await?;
+    Ok(Enveloped::new(listed))
 }
 
 /// How many schedules to list.

@@ -264,8 +264,8 @@ async fn converse(visit: Visit, transport: impl Transport) {
     match closing {
         Some(Closing::SlowHeaders) if connection.phase() == Phase::Head => {
             let slow = Code::RequestTimeout.with("The request's headers took too long to arrive.");
-            let told = as_bytes(slow.into()).await;
-            exchanges.into_parts().io.into_inner().send_last(&told);
+            let answer = as_bytes(slow.into()).await;
+            exchanges.into_parts().io.into_inner().send_last(&answer);
         }
         None if is_answered => {
             apart(|| linger(exchanges.into_parts().io.into_inner().into_stream())).await;
@@ -312,12 +312,12 @@ impl Refusals {
 
     fn answer(&self, stream: Option<&TcpStream>, refusal: Refusal) {
         metrics::counter!("heddle_http_refused_total", "reason" => refusal.name()).increment(1);
-        let told = match refusal {
+        let answer = match refusal {
             Refusal::Address => &self.address,
             Refusal::Full => &self.full,
         };
         // An empty buffer takes it; what happens then is the client's affair.
-        let _ = stream.map(|stream| stream.try_write(told));
+        let _ = stream.map(|stream| stream.try_write(answer));
     }
 }
 
@@ -329,20 +329,20 @@ async fn as_bytes(error: ApiError) -> Vec<u8> {
         .await
         .map(|body| body.to_bytes())
         .unwrap_or_default();
-    let mut told = format!(
+    let mut response = format!(
         "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n",
         parts.status,
         body.len()
     );
     for (name, value) in &parts.headers {
         if name != CONTENT_LENGTH {
-            told.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+            response.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
         }
     }
-    told.push_str("\r\n");
-    let mut told = told.into_bytes();
-    told.extend_from_slice(&body);
-    told
+    response.push_str("\r\n");
+    let mut response = response.into_bytes();
+    response.extend_from_slice(&body);
+    response
 }
 
 /// Ends a task with this value.

@@ -8,11 +8,13 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
+use heddle_execution::blocking::computing_if_large;
 use heddle_execution::tail::{RunChange, Watch};
+use heddle_model::access::Scope;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::RunStatus;
 use heddle_service::auth::caller;
-use heddle_service::onlookers::Seat;
+use heddle_service::onlookers::TailPermit;
 use heddle_store::runs::upkeep;
 use serde::Serialize;
 use std::convert::Infallible;
@@ -48,13 +50,13 @@ struct Onlooker {
     /// An event to send before any others.
     first: Option<Event>,
     is_over: bool,
-    _seat: Seat,
+    _permit: TailPermit,
 }
 
 impl Onlooker {
     fn new(
         app: App,
-        seat: Seat,
+        permit: TailPermit,
         headers: HeaderMap,
         deployment: DeploymentId,
         run: Option<RunId>,
@@ -70,7 +72,7 @@ impl Onlooker {
             run,
             first: None,
             is_over: false,
-            _seat: seat,
+            _permit: permit,
         }
     }
 
@@ -129,10 +131,8 @@ impl Onlooker {
     async fn end(&mut self, run: RunId) -> Option<Event> {
         self.is_over = true;
         let caller = caller::check(&self.app, &self.headers).await.ok()?;
-        let row = runs::visible(&self.app, &caller.scope, (self.deployment, run))
-            .await
-            .ok()?;
-        Some(event("run", &WholeRun::new(&self.app, row)))
+        let told = whole(&self.app, &caller.scope, (self.deployment, run)).await;
+        told.ok().map(|(_, event)| event)
     }
 
     async fn may_look_on(&mut self) -> bool {
@@ -186,6 +186,15 @@ pub(super) fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
     Event::default().event(name).data(data.replace(['\r', '\n'], " "))
 }
 
+/// The event `run`, if the caller may see the run.
+async fn whole(app: &App, scope: &Scope, ids: (DeploymentId, RunId)) -> Result<(RunStatus, Event), ApiError> {
+    let row = runs::visible(app, scope, ids).await?;
+    let (status, bytes, app) = (row.status, runs::shown_bytes(&row), app.clone());
+    let write = move || event("run", &WholeRun::new(&app, row));
+    let event = computing_if_large(Some(scope.user()), bytes, write).await?;
+    Ok((status, event))
+}
+
 /// Streams changes of a deployment's runs as they happen: events `change`; `lagged` if some were missed.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs/stream", tag = "Executions", security(("bearer" = [])),
@@ -203,8 +212,8 @@ async fn stream_runs(
     Path(id): Path<DeploymentId>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let seat = app.onlookers.seat(caller.scope.user())?;
-    let onlooker = Onlooker::new(app.clone(), seat, headers, id, None);
+    let permit = app.onlookers.permit(caller.scope.user())?;
+    let onlooker = Onlooker::new(app.clone(), permit, headers, id, None);
     deployment(&app, &caller.scope, id).await?;
     Ok(onlooker.stream())
 }
@@ -228,11 +237,11 @@ async fn stream_run(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let (id, run) = ids;
-    let seat = app.onlookers.seat(caller.scope.user())?;
+    let permit = app.onlookers.permit(caller.scope.user())?;
     // Looks on before it reads, so that no change falls between the two.
-    let mut onlooker = Onlooker::new(app.clone(), seat, headers, id, Some(run));
-    let row = runs::visible(&app, &caller.scope, (id, run)).await?;
-    onlooker.is_over = row.status != RunStatus::Running;
-    onlooker.first = Some(event("run", &WholeRun::new(&app, row)));
+    let mut onlooker = Onlooker::new(app.clone(), permit, headers, id, Some(run));
+    let (status, first) = whole(&app, &caller.scope, (id, run)).await?;
+    onlooker.is_over = status != RunStatus::Running;
+    onlooker.first = Some(first);
     Ok(onlooker.stream())
 }

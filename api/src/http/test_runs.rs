@@ -12,9 +12,11 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_compiler::Options;
+use heddle_execution::blocking::computing_if_large;
 use heddle_execution::compile::Finding;
 use heddle_execution::{TestOptions, TestRun, TestRunError};
 use heddle_model::clock::Timestamp;
+use heddle_model::ids::UserId;
 use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,13 +104,17 @@ async fn transpile(
         let diagnostics = wants_diagnostics.then_some(compiled.diagnostics);
         return Ok(InvalidGraph::answer(compiled.errors, Vec::new(), diagnostics));
     };
-    let transpiled = Transpiled {
-        success: true,
-        code: STANDARD.encode(&artifact.wasm),
-        run_id: heddle_model::entropy::new_uuid().to_string(),
-        warnings: compiled.warnings,
+    let (bytes, warnings) = (artifact.wasm.len(), compiled.warnings);
+    let write = move || {
+        let transpiled = Transpiled {
+            success: true,
+            code: STANDARD.encode(&artifact.wasm),
+            run_id: heddle_model::entropy::new_uuid().to_string(),
+            warnings,
+        };
+        axum::Json(transpiled).into_response()
     };
-    Ok(axum::Json(transpiled).into_response())
+    Ok(computing_if_large(Some(caller.scope.user()), bytes, write).await?)
 }
 
 /// A module to run.
@@ -138,7 +144,13 @@ pub(super) struct RunBody {
 }
 
 impl RunBody {
-    pub(super) fn test_run(self, watcher: Option<Watcher>) -> Result<TestRun, ApiError> {
+    /// Read in the turn of whoever sends it: modules may have megabytes.
+    pub(super) async fn test_run(self, owner: UserId, watcher: Option<Watcher>) -> Result<TestRun, ApiError> {
+        let bytes = self.code.len();
+        computing_if_large(Some(owner), bytes, move || self.read(watcher)).await?
+    }
+
+    fn read(self, watcher: Option<Watcher>) -> Result<TestRun, ApiError> {
         let wasm = STANDARD
             .decode(self.code.trim())
             .map_err(|error| ApiError::field("code", format!("is not valid base64: {error}")))?;
@@ -261,6 +273,20 @@ impl TestResult {
     }
 }
 
+/// Bytes of what a test run's result has in it, roughly.
+pub(super) fn bytes_of(outcome: &Outcome) -> usize {
+    let values = [
+        &outcome.output,
+        &outcome.response,
+        &outcome.breakpoint,
+        &outcome.pinned_nodes,
+    ];
+    let traced = outcome.trace.iter().map(|entry| &entry.output);
+    let values = values.into_iter().chain(traced).flatten();
+    let lines = outcome.logs.iter().map(|line| line.message.len());
+    values.map(|value| value.get().len()).chain(lines).sum()
+}
+
 /// Runs a compiled graph once, in an environment of the caller's workspace.
 #[utoipa::path(
     post, path = "/api/execute/run", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
@@ -277,10 +303,12 @@ async fn run_code(
     State(app): State<App>,
     caller: Caller,
     CodeJson(body): CodeJson<RunBody>,
-) -> Result<axum::Json<TestResult>, ApiError> {
+) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
-    let run = body.test_run(None)?;
+    let run = body.test_run(editor.user(), None).await?;
     let prepared = app.executions.prepare_test(&editor, run).await;
     let (outcome, has_trace) = prepared.map_err(refusal)?.run().await?;
-    Ok(axum::Json(TestResult::new(outcome, has_trace)))
+    let bytes = bytes_of(&outcome);
+    let write = move || axum::Json(TestResult::new(outcome, has_trace)).into_response();
+    Ok(computing_if_large(Some(editor.user()), bytes, write).await?)
 }

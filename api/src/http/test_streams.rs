@@ -1,7 +1,7 @@
 //! Test runs, and replays, as server-sent events: what the run does, as it does it.
 
 use super::extract::{Caller, CodeJson};
-use super::test_runs::{RunBody, TestResult, refusal};
+use super::test_runs::{RunBody, TestResult, bytes_of, refusal};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::body::Body;
@@ -10,10 +10,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use heddle_execution::Replayed;
+use heddle_execution::blocking::computing_if_large;
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::UserId;
 use heddle_model::shown::shown;
 use heddle_runtime::{NodeEvent, NodePhase, Outcome, RunError, RunEvent, Timed, Watched, watch};
-use heddle_service::onlookers::Seat;
+use heddle_service::onlookers::TailPermit;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::convert::Infallible;
@@ -168,9 +170,9 @@ pub(super) struct StreamError {
 }
 
 impl TestEvent {
-    fn new(seq: u64, told: Timed) -> Self {
-        let at_us = told.at_us;
-        match told.event {
+    fn new(seq: u64, timed: Timed) -> Self {
+        let at_us = timed.at_us;
+        match timed.event {
             RunEvent::Node(node) => {
                 let NodeEvent {
                     execution,
@@ -247,7 +249,9 @@ pub(super) struct Follower {
     /// What it hears.
     pub watched: Watched,
     /// Its place among all who look on.
-    pub seat: Seat,
+    pub permit: TailPermit,
+    /// In whose turn the result is written.
+    pub owner: UserId,
     /// Whether the credentials of events are masked: those that the client has not sent itself.
     pub covers_events: bool,
 }
@@ -266,13 +270,14 @@ struct TestStream {
     running: Running,
     ended: Option<Result<Ended, JoinError>>,
     watched: Watched,
+    owner: UserId,
     covers_events: bool,
     batches: Interval,
     signs_of_life: Interval,
     stopping: channel::Receiver<bool>,
     seq: u64,
     is_over: bool,
-    _seat: Seat,
+    _permit: TailPermit,
 }
 
 impl TestStream {
@@ -303,24 +308,24 @@ impl TestStream {
             }
         }
         while batch.len() < BATCH_BYTES_MAX
-            && let Some(told) = self.watched.next_now()
+            && let Some(timed) = self.watched.next_now()
         {
-            self.push(&mut batch, told);
+            self.push(&mut batch, timed);
         }
         self.push_omitted(&mut batch);
         Some(batch.into())
     }
 
-    fn push(&mut self, batch: &mut String, mut told: Timed) {
+    fn push(&mut self, batch: &mut String, mut timed: Timed) {
         if self.covers_events
             && let RunEvent::Node(NodeEvent {
                 phase: NodePhase::Ended(end),
                 ..
-            }) = &mut told.event
+            }) = &mut timed.event
         {
             end.output = end.output.take().map(shown);
         }
-        let event = TestEvent::new(self.seq, told);
+        let event = TestEvent::new(self.seq, timed);
         self.write(batch, &event);
     }
 
@@ -343,36 +348,53 @@ impl TestStream {
             Some(ended) => ended,
             None => (&mut self.running.0).await,
         };
-        let failed = |error: &ServiceError| StreamError {
-            code: error.code().name(),
-            message: error.message().to_owned(),
+        let bytes = match &ended {
+            Ok(Ok((outcome, ..))) => bytes_of(outcome),
+            Ok(Err(_)) | Err(_) => 0,
         };
-        let (result, error, replay) = match ended {
-            Ok(Ok((mut outcome, has_trace, replayed))) => {
-                if self.covers_events {
-                    cover(&mut outcome);
-                }
-                let result = TestResult::new(outcome, has_trace);
-                (Some(Box::new(result)), None, replayed)
-            }
-            Ok(Err(error)) => (None, Some(failed(&error)), None),
-            Err(_) => (None, Some(failed(&Code::Internal.into())), None),
-        };
-        let event = TestEvent::End {
-            seq: self.seq,
-            result,
-            error,
-            replay,
-        };
-        self.write(batch, &event);
+        let (seq, covers_events) = (self.seq, self.covers_events);
+        let write = move || text_of(&end_of(seq, ended, covers_events));
+        match computing_if_large(Some(self.owner), bytes, write).await {
+            Ok(text) => batch.push_str(&text),
+            Err(error) => self.write(batch, &end_of(seq, Ok(Err(error)), false)),
+        }
     }
 
     fn write(&mut self, batch: &mut String, event: &TestEvent) {
         self.seq += 1;
-        // Strings, numbers and JSON: always JSON. A line end would be taken for the end of the data.
-        let data = serde_json::to_string(event).unwrap_or_default();
-        let data = data.replace(['\r', '\n'], " ");
-        batch.push_str(&format!("event: {}\ndata: {data}\n\n", event.name()));
+        batch.push_str(&text_of(event));
+    }
+}
+
+fn text_of(event: &TestEvent) -> String {
+    // Strings, numbers and JSON: always JSON. A line end would be taken for the end of the data.
+    let data = serde_json::to_string(event).unwrap_or_default();
+    let data = data.replace(['\r', '\n'], " ");
+    format!("event: {}\ndata: {data}\n\n", event.name())
+}
+
+/// The last event. `covers_events`: see [`Follower`].
+fn end_of(seq: u64, ended: Result<Ended, JoinError>, covers_events: bool) -> TestEvent {
+    let failed = |error: &ServiceError| StreamError {
+        code: error.code().name(),
+        message: error.message().to_owned(),
+    };
+    let (result, error, replay) = match ended {
+        Ok(Ok((mut outcome, has_trace, replayed))) => {
+            if covers_events {
+                cover(&mut outcome);
+            }
+            let result = TestResult::new(outcome, has_trace);
+            (Some(Box::new(result)), None, replayed)
+        }
+        Ok(Err(error)) => (None, Some(failed(&error)), None),
+        Err(_) => (None, Some(failed(&Code::Internal.into())), None),
+    };
+    TestEvent::End {
+        seq,
+        result,
+        error,
+        replay,
     }
 }
 
@@ -398,13 +420,14 @@ async fn stream_test(
     CodeJson(body): CodeJson<RunBody>,
 ) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
-    let seat = app.onlookers.seat(caller.scope.user())?;
+    let permit = app.onlookers.permit(caller.scope.user())?;
     let (watcher, watched) = watch();
-    let run = body.test_run(Some(watcher))?;
+    let run = body.test_run(editor.user(), Some(watcher)).await?;
     let prepared = app.executions.prepare_test(&editor, run).await.map_err(refusal)?;
     let follower = Follower {
         watched,
-        seat,
+        permit,
+        owner: editor.user(),
         covers_events: false,
     };
     let running = async {
@@ -435,13 +458,14 @@ pub(super) fn stream(
         running: Running(tokio::spawn(running)),
         ended: None,
         watched: follower.watched,
+        owner: follower.owner,
         covers_events: follower.covers_events,
         batches,
         signs_of_life,
         stopping: app.executions.stopping(),
         seq: 0,
         is_over: false,
-        _seat: follower.seat,
+        _permit: follower.permit,
     };
     let batches = futures_util::stream::unfold(stream, |mut stream| async move {
         let batch = stream.next().await?;

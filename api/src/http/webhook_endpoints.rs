@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use heddle_catalogue::Start;
+use heddle_execution::ToTheEnd;
 use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::audit::{Action, Object};
@@ -315,10 +316,10 @@ async fn regenerate(
     let pattern = visible.ok_or(Code::NotFound)?.pattern_id;
     let editor = caller.scope.editor()?;
     let given = request.secret.as_deref().map(acceptable).transpose()?;
-    let state = app.clone();
-    let webhook_secret = app
-        .store
-        .write(move |db| {
+    // What is stored is followed also if the sender has gone by then, or the old secret would go on working.
+    let replacing = ToTheEnd::new(async move {
+        let state = app.clone();
+        let replaced = app.store.write(move |db| {
             Box::pin(async move {
                 let deployment = deployments::owned(db, &editor, deployment)
                     .await?
@@ -330,9 +331,12 @@ async fn regenerate(
                 heddle_store::audit::note(db, &editor, entry).await?;
                 Ok::<_, ApiError>(secret)
             })
-        })
-        .await?;
-    app.webhooks.changed(pattern);
+        });
+        let replaced = replaced.await;
+        app.webhooks.changed(pattern);
+        replaced
+    });
+    let webhook_secret = replacing.await?;
     Ok(Enveloped::new(Regenerated { webhook_secret }))
 }
 

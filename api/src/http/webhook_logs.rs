@@ -16,7 +16,7 @@ use heddle_model::shown::shown;
 use heddle_model::status::WebhookStatus;
 use heddle_store::audit;
 use heddle_store::patterns;
-use heddle_store::webhook_logs::{self, Filter, LogRow, TappedRow, Whose};
+use heddle_store::webhook_logs::{self, Filter, LogRow, LogScope, TappedRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -165,7 +165,7 @@ const CLEARED: Json<Cleared> = Json(Cleared { cleared: true });
 async fn list<T: From<LogRow>>(
     app: &App,
     caller: &Caller,
-    whose: Whose,
+    whose: LogScope,
     query: &LogQuery,
 ) -> Result<Json<Logs<T>>, ApiError> {
     let (page, limit) = (page(query.page)?, limit(query.limit, 50, 100)?);
@@ -195,12 +195,12 @@ async fn visible(app: &App, caller: &Caller, pattern: PatternId) -> Result<(), A
     found.map(drop).ok_or_else(|| Code::NotFound.into())
 }
 
-async fn clear(app: &App, caller: &Caller, whose: Whose) -> Result<Json<Cleared>, ApiError> {
+async fn clear(app: &App, caller: &Caller, whose: LogScope) -> Result<Json<Cleared>, ApiError> {
     let editor = caller.scope.editor()?;
     let cleared = match (whose, editor.workspace()) {
-        (Whose::Pattern(pattern), _) => Object::Pattern(pattern),
-        (Whose::All, Some(workspace)) => Object::Workspace(workspace),
-        (Whose::All, None) => Object::User(editor.user()),
+        (LogScope::Pattern(pattern), _) => Object::Pattern(pattern),
+        (LogScope::All, Some(workspace)) => Object::Workspace(workspace),
+        (LogScope::All, None) => Object::User(editor.user()),
     };
     app.webhooks.journal.flush().await;
     app.store
@@ -232,7 +232,7 @@ async fn logs_of_pattern(
     Query(query): Query<LogQuery>,
 ) -> Result<Json<Logs<LogEntry>>, ApiError> {
     visible(&app, &caller, pattern).await?;
-    list(&app, &caller, Whose::Pattern(pattern), &query).await
+    list(&app, &caller, LogScope::Pattern(pattern), &query).await
 }
 
 /// Clears the log of a pattern's webhooks.
@@ -252,7 +252,7 @@ async fn clear_of_pattern(
     Path(pattern): Path<PatternId>,
 ) -> Result<Json<Cleared>, ApiError> {
     visible(&app, &caller, pattern).await?;
-    clear(&app, &caller, Whose::Pattern(pattern)).await
+    clear(&app, &caller, LogScope::Pattern(pattern)).await
 }
 
 /// Lists the requests to the webhooks of all the caller's patterns.
@@ -270,7 +270,7 @@ async fn logs_of_all(
     caller: Caller,
     Query(query): Query<LogQuery>,
 ) -> Result<Json<Logs<LogSummary>>, ApiError> {
-    list(&app, &caller, Whose::All, &query).await
+    list(&app, &caller, LogScope::All, &query).await
 }
 
 /// Clears the log of all the caller's patterns.
@@ -283,7 +283,7 @@ async fn logs_of_all(
     )
 )]
 async fn clear_of_all(State(app): State<App>, caller: Caller) -> Result<Json<Cleared>, ApiError> {
-    clear(&app, &caller, Whose::All).await
+    clear(&app, &caller, LogScope::All).await
 }
 
 /// A request as its pattern receives it.

@@ -18,7 +18,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, PatternId, RunId, WebhookLogId};
 use heddle_model::status::{DeploymentStatus, WebhookStatus};
 use heddle_service::auth::caller;
-use heddle_service::onlookers::Seat;
+use heddle_service::onlookers::TailPermit;
 use heddle_store::deployments::{self, StateRow};
 use heddle_store::patterns::{self, SavedRow};
 use heddle_store::webhook_logs::{self, LogRow};
@@ -131,7 +131,7 @@ struct Follower {
     stopping: watch::Receiver<bool>,
     news: News,
     waiting: VecDeque<Event>,
-    _seat: Seat,
+    _permit: TailPermit,
 }
 
 impl Follower {
@@ -183,11 +183,11 @@ impl Follower {
             self.check().await?;
         }
         if let Some(pattern) = self.patterns.get(&change.deployment_id) {
-            let told = RunEvent {
+            let data = RunEvent {
                 pattern_id: *pattern,
                 change,
             };
-            self.waiting.push_back(event("run", &told));
+            self.waiting.push_back(event("run", &data));
         }
         Some(())
     }
@@ -302,7 +302,7 @@ struct News {
     began_at: Timestamp,
     looked_at: Timestamp,
     /// What was told, with its time, for as long as it may be found again.
-    told: HashSet<(Timestamp, String)>,
+    sent: HashSet<(Timestamp, String)>,
 }
 
 impl News {
@@ -310,19 +310,19 @@ impl News {
         News {
             began_at,
             looked_at: began_at,
-            told: HashSet::new(),
+            sent: HashSet::new(),
         }
     }
 
     /// Since when to look.
     fn begin(&mut self, now: Timestamp) -> Timestamp {
         let since = self.looked_at.min(now).minus(OVERLAP).max(self.began_at);
-        self.told.retain(|(time, _)| *time >= since);
+        self.sent.retain(|(time, _)| *time >= since);
         since
     }
 
     fn is_new(&mut self, time: Timestamp, key: String) -> bool {
-        self.told.insert((time, key))
+        self.sent.insert((time, key))
     }
 
     fn end(&mut self, now: Timestamp) {
@@ -349,7 +349,7 @@ async fn stream_workspace(
     caller: Caller,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let seat = app.onlookers.seat(caller.scope.user())?;
+    let permit = app.onlookers.permit(caller.scope.user())?;
     let now = app.clock.now();
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let last = last.map(|id| {
@@ -369,7 +369,7 @@ async fn stream_workspace(
         waiting: VecDeque::new(),
         app: app.clone(),
         headers,
-        _seat: seat,
+        _permit: permit,
     };
     let server = ServerEvent {
         build: BUILD.as_str(),

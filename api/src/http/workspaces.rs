@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
+use heddle_execution::ToTheEnd;
 use heddle_model::access::WorkspaceRole;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
@@ -179,20 +180,26 @@ async fn rename_workspace(
 async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enveloped<Deleted>, ApiError> {
     let owner = member.0.owner()?;
     let workspace = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
-    let deleted = app.store.write(move |db| {
-        Box::pin(async move {
-            workspaces::lock_to_delete(db, &owner).await?;
-            if workspaces::has_patterns(db, &owner).await? {
-                return Err(Code::Conflict.with("The workspace has patterns: delete them first."));
-            }
-            // Not in its own log, which goes with it.
-            let (log, gone) = (Log::Account(owner.user()), Object::Workspace(workspace));
-            audit::note_in(db, log, &owner, Action::WorkspaceDeleted.of(gone)).await?;
-            Ok::<(), ServiceError>(workspaces::delete(db, &owner).await?)
-        })
+    let deleting = ToTheEnd::new(async move {
+        let deleted = app.store.write(move |db| {
+            Box::pin(async move {
+                workspaces::lock_to_delete(db, &owner).await?;
+                if workspaces::has_patterns(db, &owner).await? {
+                    return Err(Code::Conflict.with("The workspace has patterns: delete them first."));
+                }
+                // Not in its own log, which goes with it.
+                let (log, gone) = (Log::Account(owner.user()), Object::Workspace(workspace));
+                audit::note_in(db, log, &owner, Action::WorkspaceDeleted.of(gone)).await?;
+                Ok::<(), ServiceError>(workspaces::delete(db, &owner).await?)
+            })
+        });
+        let deleted: Result<(), ServiceError> = deleted.await;
+        if deleted.is_ok() {
+            app.executions.workspace_deleted();
+        }
+        deleted
     });
-    deleted.await?;
-    app.executions.workspace_deleted();
+    deleting.await?;
     Ok(Deleted::new(workspace))
 }
 

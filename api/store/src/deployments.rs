@@ -82,6 +82,12 @@ impl DeploymentRow {
             .any(|trigger| trigger["type"] == node_type && trigger["nodeId"] == node_id)
     }
 
+    /// Whether the deployed version has a trigger of this type.
+    pub fn has_trigger_of(&self, node_type: &str) -> bool {
+        let triggers: Vec<serde_json::Value> = serde_json::from_str(&self.triggers).unwrap_or_default();
+        triggers.iter().any(|trigger| trigger["type"] == node_type)
+    }
+
     /// Whether its runs are held: it is paused, its workspace is suspended, or it was stopped since they bring servers down.
     pub fn holds_runs(&self) -> bool {
         self.status == DeploymentStatus::Paused || self.suspended || self.strikes >= STRIKES_MAX

@@ -332,8 +332,8 @@ pub async fn remove(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<bool, Sto
     Ok(removed > 0)
 }
 
-/// Removes those of these modules that no other tenant has ever deployed and no run that is under way needs; gives them. Of others,
-/// there may be journals that are kept: such a module goes with those that nothing refers to any more.
+/// Removes those of these modules that no other tenant has deployed, now or before, and that no run under way needs; gives them. Of a
+/// module that another tenant has deployed, journals may be kept: it is removed with the modules that nothing refers to any more.
 pub async fn remove_artifacts(
     db: &mut Db<'_>,
     workspace: WorkspaceId,

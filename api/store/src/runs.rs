@@ -306,8 +306,8 @@ pub async fn event_of(db: &mut Db<'_>, run: RunId) -> Result<Option<Option<Strin
     Ok(found.map(|(event,)| event))
 }
 
-/// Whether a key is taken that a run wants to take. It may not be any more when the run takes it.
-pub async fn is_taken(
+/// Whether a key is taken now. It may be free again when a run takes it.
+pub async fn is_key_taken(
     db: &mut Db<'_>,
     (scope, key): &(String, String),
     now: Timestamp,
@@ -335,9 +335,9 @@ struct HeldKey {
     run_id: RunId,
 }
 
-/// Takes keys that are free or over their time, and says which run each belongs to afterwards. No key may be
-/// there twice. Those by which a run starts others have no time as long as it goes on: it may begin again after servers were away for
-/// long. One that has parked has in its journal what it has started.
+/// Takes keys that are free or have expired, and says which run each belongs to afterwards. No key may be
+/// there twice. Keys under which a run starts others don't expire while it is under way, since it may begin again after servers were
+/// away for long. A parked run has in its journal what it has started.
 pub async fn take_keys(
     db: &mut Db<'_>,
     mut keys: Vec<KeyRow>,
@@ -530,6 +530,23 @@ const RECORD: (&str, &str) = (
      suspicion = 0, announced_by = null from ",
     " where runs.id = v.column1 and runs.status = 'running' and runs.owner = v.column16 returning runs.id",
 );
+
+/// The run of this row, which parks, if that is stored already, as when the answer to it got lost: it may have been woken since, by
+/// this server too. What its executions have used tells then, whose sum with the last one is `fuel`; `None`: that is not known.
+pub async fn parked_before(
+    db: &mut Db<'_>,
+    row: &ResultRow,
+    fuel: Option<i64>,
+) -> Result<Option<RunId>, StoreError> {
+    let query = sql(
+        "select id from runs where id = ? and owner = ? and status = 'running' and (wake_at is not null or total_fuel = ?)",
+    );
+    let query = query.bind(row.id).bind(row.owner.as_ref()).bind(fuel);
+    // A commit whose answer got lost may be under way still.
+    let query = query.push(if db.is_postgres() { " for update" } else { "" });
+    let found: Option<(RunId,)> = db.optional(query).await?;
+    Ok(found.map(|(run,)| run))
+}
 
 /// Stores what became of runs by now, as far as they are running and their owner's, and meters what they have used; gives
 /// those that were. The load is that of all that is stored together.

@@ -185,11 +185,11 @@ async fn look(connection: &mut SqliteConnection, depth: Depth, bytes: u64) -> Re
         Depth::Quick => None,
     };
     if let Some(pragma) = pragma {
-        let (told,): (String,) = sqlx::query_as(pragma).fetch_one(&mut *connection).await?;
-        if told != "ok" {
+        let (problem,): (String,) = sqlx::query_as(pragma).fetch_one(&mut *connection).await?;
+        if problem != "ok" {
             // The first line only names the check.
-            let told = told.trim_start_matches("*** in database main ***").trim();
-            return Err(Unusable::Pages(told.to_owned()).into());
+            let problem = problem.trim_start_matches("*** in database main ***").trim();
+            return Err(Unusable::Pages(problem.to_owned()).into());
         }
     }
     Ok(Found {

@@ -110,7 +110,7 @@ impl SubscriptionRow {
 
 /// What a deployed trigger wants of its service.
 #[derive(Clone, Debug)]
-pub struct Wanted<'w> {
+pub struct WantedSubscription<'w> {
     pub endpoint: EndpointId,
     pub deployment: DeploymentId,
     pub tenant: Tenant,
@@ -126,7 +126,7 @@ pub struct Wanted<'w> {
 pub async fn want(
     db: &mut Db<'_>,
     vault: &Vault,
-    wanted: Wanted<'_>,
+    wanted: WantedSubscription<'_>,
     now: Timestamp,
 ) -> Result<(), VaultError> {
     let (workspace, user) = match wanted.tenant {

@@ -231,7 +231,7 @@ pub async fn delete_surplus_for_system(
 
 /// Selects lines of the log by owner.
 #[derive(Clone, Copy, Debug)]
-pub enum Whose {
+pub enum LogScope {
     /// A pattern's, which the caller has been shown to see.
     Pattern(PatternId),
     /// Those of all patterns that the caller sees.
@@ -257,7 +257,7 @@ const LINES: &str =
 pub async fn list(
     db: &mut Db<'_>,
     scope: &Scope,
-    whose: Whose,
+    whose: LogScope,
     filter: &Filter,
     (limit, start): (i64, Start<(Timestamp, WebhookLogId)>),
 ) -> Result<(Vec<LogRow>, i64), StoreError> {
@@ -290,23 +290,23 @@ pub async fn received_since(
         since: Some(since),
         ..Filter::default()
     };
-    let query = matching(sql(LINES), scope, Whose::All, &filter);
+    let query = matching(sql(LINES), scope, LogScope::All, &filter);
     db.all(query.push(" order by created_at, id limit ?").bind(limit))
         .await
 }
 
 /// Deletes lines of the log.
-pub async fn clear(db: &mut Db<'_>, editor: &Editor, whose: Whose) -> Result<(), StoreError> {
+pub async fn clear(db: &mut Db<'_>, editor: &Editor, whose: LogScope) -> Result<(), StoreError> {
     let delete = sql("delete from webhook_logs where ");
     db.execute(matching(delete, editor, whose, &Filter::default()))
         .await?;
     Ok(())
 }
 
-fn matching(query: Sql, scope: &Scope, whose: Whose, filter: &Filter) -> Sql {
+fn matching(query: Sql, scope: &Scope, whose: LogScope, filter: &Filter) -> Sql {
     let mut query = match whose {
-        Whose::Pattern(pattern) => query.push("pattern_id = ?").bind(pattern),
-        Whose::All => query
+        LogScope::Pattern(pattern) => query.push("pattern_id = ?").bind(pattern),
+        LogScope::All => query
             .push("pattern_id in (select id from patterns where workspace_id = ? or (workspace_id is null and owner_id = ?))")
             .bind(scope.workspace())
             .bind(scope.user()),

@@ -1133,7 +1133,9 @@ class Missing(t.TypedDict):
     connections: t.List[str]
     """Connections that the workspace does not have."""
     patterns: t.List[str]
-    """Patterns that it calls and that have no active deployment which its runs could call."""
+    """Patterns that it calls, or names as its error pattern, and that have no active deployment which its runs could
+    start.
+    """
     secrets: t.List[str]
     """Secrets that the environment does not have."""
     variables: t.List[str]

@@ -7221,7 +7221,7 @@ export interface components {
              */
             connections: string[];
             /**
-             * @description Patterns that it calls and that have no active deployment which its runs could call.
+             * @description Patterns that it calls, or names as its error pattern, and that have no active deployment which its runs could start.
              * @example []
              */
             patterns: string[];

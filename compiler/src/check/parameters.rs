@@ -313,8 +313,8 @@ impl Parameters<'_, '_, '_> {
             self.report(diagnostic, path);
             return None;
         }
-        if let Err(told) = self.found.take_source(source.len(), cost) {
-            if let Some(diagnostic) = told {
+        if let Err(refused) = self.found.take_source(source.len(), cost) {
+            if let Some(diagnostic) = refused {
                 self.report(*diagnostic, path);
             }
             return None;

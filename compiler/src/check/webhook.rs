@@ -45,8 +45,10 @@ pub(crate) fn check(spot: &Spot<'_>, given: &Map<String, Value>, found: &mut Fin
     if scheme == "none" {
         report(unauthenticated(given), "scheme");
     }
-    let told = spot.subscription().map(Value::Object);
-    let bytes = told.map(|told| told.to_string().len()).unwrap_or_default();
+    let subscription = spot.subscription().map(Value::Object);
+    let bytes = subscription
+        .map(|subscription| subscription.to_string().len())
+        .unwrap_or_default();
     if bytes > BYTES_MAX {
         let message =
             format!("the request that subscribes has {bytes} bytes, more than the {BYTES_MAX} allowed");

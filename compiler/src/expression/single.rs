@@ -9,7 +9,7 @@ use super::{Element, Expression, Name, Property};
 use heddle_values::methods::{Global, Method};
 use std::collections::HashMap;
 
-/// Places of one value. Values that have others several times over, and are had themselves, have twice as many at each step.
+/// Places of one value at most. Where each list has the one before twice, they double at each step.
 const PARTS_MAX: usize = 300;
 
 /// What objects of a value are parts of, each of them at most once for each time that it is listed.

@@ -25,8 +25,8 @@ pub fn check(data: &[u8]) {
         (Ok(Addressee::Run { run, is_last }), Some(about)) => assert_eq!((run, is_last), about),
         other => panic!("{other:?}"),
     }
-    if let FromExecutor::WatchEvent { told, .. } = read
-        && let Ok(WatchEvent::Log(line)) = WatchEvent::read(told, &small())
+    if let FromExecutor::WatchEvent { event, .. } = read
+        && let Ok(WatchEvent::Log(line)) = WatchEvent::read(event, &small())
     {
         assert!(line.message.len() <= small().log_bytes_max);
     }

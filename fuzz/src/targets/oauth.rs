@@ -41,27 +41,29 @@ pub fn check(data: &[u8]) {
                 assert!(!scope.is_empty() && !scope.contains(char::is_whitespace));
             }
         }
-        Err(ConsentError::Refused(told) | ConsentError::Unavailable(told)) => is_short(&told),
+        Err(ConsentError::Refused(message) | ConsentError::Unavailable(message)) => is_short(&message),
     }
     match published(place, status, answer) {
         Ok(found) => {
             assert_eq!(status, 200);
             found.knows_basic();
         }
-        Err(ConsentError::Refused(told)) => panic!("nothing was asked for that could be refused: {told}"),
-        Err(ConsentError::Unavailable(told)) => is_short(&told),
+        Err(ConsentError::Refused(message)) => {
+            panic!("nothing was asked for that could be refused: {message}")
+        }
+        Err(ConsentError::Unavailable(message)) => is_short(&message),
     }
     let vault = Vault::new([].into(), [].into(), "nonce".to_owned());
     match token_granted(status, answer, &vault) {
         Ok((token, lifetime)) => assert!(is_success && token.len() <= answer.len() && lifetime <= DAY),
-        Err(told) => is_short(&told),
+        Err(message) => is_short(&message),
     }
 }
 
-fn is_short(told: &str) {
+fn is_short(message: &str) {
     assert!(
-        !told.is_empty() && told.chars().count() <= TOLD_CHARS_MAX,
-        "{told}"
+        !message.is_empty() && message.chars().count() <= TOLD_CHARS_MAX,
+        "{message}"
     );
-    assert!(!told.contains(char::is_control), "{told}");
+    assert!(!message.contains(char::is_control), "{message}");
 }

@@ -30,7 +30,7 @@ pub fn check(data: &[u8]) {
         }));
     }
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let wait = text(RETRY_AFTER).and_then(|told| retry_after(told, text(DATE)));
+    let wait = text(RETRY_AFTER).and_then(|value| retry_after(value, text(DATE)));
     assert!(wait.is_none_or(|wait| wait <= WAIT_MAX));
 }
 

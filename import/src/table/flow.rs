@@ -209,24 +209,29 @@ const CLASH: &str = "of objects that are a field of both, the last one counts as
 
 /// How n8n is told to merge fields of the same name, if it is told.
 fn clash_handling(node: &Node) -> Option<&Value> {
-    let told = node.parameter(&["options", "clashHandling", "values"]);
-    told.as_object()
-        .is_some_and(|told| !told.is_empty())
-        .then_some(told)
+    let setting = node.parameter(&["options", "clashHandling", "values"]);
+    setting
+        .as_object()
+        .is_some_and(|setting| !setting.is_empty())
+        .then_some(setting)
 }
 
 /// Whether what is in fields of the same name is merged.
 fn is_deep(node: &Node) -> bool {
-    let told = clash_handling(node).and_then(|told| told.get("mergeMode"));
-    node.version >= 2.0 && told.is_none_or(|mode| mode == "deepMerge")
+    let setting = clash_handling(node).and_then(|setting| setting.get("mergeMode"));
+    node.version >= 2.0 && setting.is_none_or(|mode| mode == "deepMerge")
 }
 
 /// What differs of fields of the same name.
 fn clash(node: &Node) -> Option<&'static str> {
-    let told = clash_handling(node);
-    let choice = |name: &str| told.and_then(|told| told.get(name)).and_then(Value::as_str);
+    let setting = clash_handling(node);
+    let choice = |name: &str| {
+        setting
+            .and_then(|setting| setting.get(name))
+            .and_then(Value::as_str)
+    };
     let last = format!("preferInput{}", inputs(node).unwrap_or(2));
-    match (told, choice("resolveClash")) {
+    match (setting, choice("resolveClash")) {
         (Some(_), None) => {
             Some("of fields of the same name the last one counts; what n8n does is not said in its export")
         }
@@ -236,7 +241,7 @@ fn clash(node: &Node) -> Option<&'static str> {
         (Some(_), Some(prefers)) if prefers != "preferLast" && prefers != last => {
             Some("of fields of the same name the last input's count; n8n prefers another input's")
         }
-        (Some(told), _) if told.get("overrideEmpty") == Some(&Value::Bool(true)) => {
+        (Some(setting), _) if setting.get("overrideEmpty") == Some(&Value::Bool(true)) => {
             Some("empty fields of the last input count as well; n8n keeps what there was")
         }
         _ if !is_deep(node) => Some("items have the files of the last input only; n8n keeps those of all"),

@@ -15,7 +15,7 @@ const ANSWERS: &str = "{{ Object.fromEntries(($input.body.form_response.answers 
     : answer.type === \"choices\" ? answer.choices.labels : answer[answer.type]])) }}";
 
 /// A trigger that a service sends to. What n8n asks it for is said, as the service has to be asked by hand.
-fn webhook(scene: &Scene<'_>, kind: &'static str, told: &str, chosen: &str) -> Translation {
+fn webhook(scene: &Scene<'_>, kind: &'static str, instructions: &str, chosen: &str) -> Translation {
     let chosen: Vec<&str> = match scene.node.parameter(&[chosen]) {
         Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
         other => other.as_str().into_iter().collect(),
@@ -28,7 +28,9 @@ fn webhook(scene: &Scene<'_>, kind: &'static str, told: &str, chosen: &str) -> T
     };
     Translation::whole(kind, json!({})).differs(
         "subscription",
-        format!("the service must be told the webhook's address, which deploying shows: {told}{asked}"),
+        format!(
+            "the service must be told the webhook's address, which deploying shows: {instructions}{asked}"
+        ),
     )
 }
 
@@ -36,11 +38,11 @@ fn webhook(scene: &Scene<'_>, kind: &'static str, told: &str, chosen: &str) -> T
 fn subscribed(
     scene: &Scene<'_>,
     kind: &'static str,
-    (told, chosen): (&str, &str),
+    (instructions, chosen): (&str, &str),
     asked: Option<Value>,
 ) -> Translation {
     let Some(Value::Object(asked)) = asked else {
-        return webhook(scene, kind, told, chosen);
+        return webhook(scene, kind, instructions, chosen);
     };
     let (credential, name) = credentials(scene.node, &scene.node.kind);
     let mut parameters = Map::from_iter([("connection".to_owned(), Value::from(name.as_str()))]);
@@ -59,8 +61,8 @@ pub(super) fn part(translation: Translation, part: &str) -> Translation {
 }
 
 /// A webhook whose body goes on.
-fn body(scene: &Scene<'_>, kind: &'static str, told: &str, chosen: &str) -> Translation {
-    body_of(webhook(scene, kind, told, chosen))
+fn body(scene: &Scene<'_>, kind: &'static str, instructions: &str, chosen: &str) -> Translation {
+    body_of(webhook(scene, kind, instructions, chosen))
 }
 
 fn body_of(translation: Translation) -> Translation {
@@ -68,71 +70,77 @@ fn body_of(translation: Translation) -> Translation {
 }
 
 pub(super) fn telegram(scene: &Scene<'_>) -> Translation {
-    let told = "call the Bot API's `setWebhook` with it, the webhook's secret as `secret_token`, and the kinds of updates";
+    let instructions = "call the Bot API's `setWebhook` with it, the webhook's secret as `secret_token`, and the kinds of updates";
     body_of(subscribed(
         scene,
         "OnTelegramUpdate",
-        (told, "updates"),
+        (instructions, "updates"),
         subscribing::telegram(scene.node),
     ))
 }
 
 pub(super) fn github(scene: &Scene<'_>) -> Translation {
-    let told = "add it to the repository's webhooks with the content type `application/json`, its events and a secret, and set the same secret here";
+    let instructions = "add it to the repository's webhooks with the content type `application/json`, its events and a secret, and set the same secret here";
     subscribed(
         scene,
         "OnGitHubEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::github(scene.node),
     )
 }
 
 pub(super) fn gitlab(scene: &Scene<'_>) -> Translation {
-    let told =
+    let instructions =
         "add it to the project's webhooks with its events and a secret token, and set the same secret here";
     subscribed(
         scene,
         "OnGitLabEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::gitlab(scene.node),
     )
 }
 
 pub(super) fn bitbucket(scene: &Scene<'_>) -> Translation {
-    let told =
+    let instructions =
         "add it to the repository's webhooks with its triggers and a secret, and set the same secret here";
     body_of(subscribed(
         scene,
         "OnBitbucketEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::bitbucket(scene.node),
     ))
 }
 
 pub(super) fn stripe(scene: &Scene<'_>) -> Translation {
-    let told = "add it to Stripe's webhooks with its events, and set the signing secret here";
+    let instructions = "add it to Stripe's webhooks with its events, and set the signing secret here";
     body_of(subscribed(
         scene,
         "OnStripeEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::stripe(scene.node),
     ))
 }
 
 pub(super) fn slack(scene: &Scene<'_>) -> Translation {
-    let told = "set it as the request URL of your Slack app's event subscriptions, with its events, and set the app's signing secret here";
+    let instructions = "set it as the request URL of your Slack app's event subscriptions, with its events, and set the app's signing secret here";
     part(
-        webhook(scene, "OnSlackEvent", told, "trigger"),
+        webhook(scene, "OnSlackEvent", instructions, "trigger"),
         "{{ $input.body.event }}",
     )
 }
 
 pub(super) fn shopify(scene: &Scene<'_>) -> Translation {
-    let told =
+    let instructions =
         "add it to the shop's webhooks in the form of JSON with its topic, and set the signing secret here";
     let asked = subscribing::shopify(scene.node);
     let subscribes = asked.is_some();
-    body_of(subscribed(scene, "OnShopifyEvent", (told, "topic"), asked)).differs_if(
+    body_of(subscribed(
+        scene,
+        "OnShopifyEvent",
+        (instructions, "topic"),
+        asked,
+    ))
+    .differs_if(
         subscribes,
         "secret",
         "the client secret of the Shopify app must be set as the webhook's secret",
@@ -140,20 +148,27 @@ pub(super) fn shopify(scene: &Scene<'_>) -> Translation {
 }
 
 pub(super) fn woo_commerce(scene: &Scene<'_>) -> Translation {
-    let told = "add it to WooCommerce's webhooks with its topic and a secret, and set the same secret here";
+    let instructions =
+        "add it to WooCommerce's webhooks with its topic and a secret, and set the same secret here";
     body_of(subscribed(
         scene,
         "OnWooCommerceEvent",
-        (told, "event"),
+        (instructions, "event"),
         subscribing::woo_commerce(scene.node),
     ))
 }
 
 pub(super) fn linear(scene: &Scene<'_>) -> Translation {
-    let told = "add it to Linear's webhooks with its kinds of data, and set the signing secret here";
+    let instructions = "add it to Linear's webhooks with its kinds of data, and set the signing secret here";
     let asked = subscribing::linear(scene.node);
     let subscribes = asked.is_some();
-    body_of(subscribed(scene, "OnLinearEvent", (told, "resources"), asked)).differs_if(
+    body_of(subscribed(
+        scene,
+        "OnLinearEvent",
+        (instructions, "resources"),
+        asked,
+    ))
+    .differs_if(
         subscribes,
         "team",
         "changes in all public teams are sent, not only those in one team",
@@ -161,51 +176,52 @@ pub(super) fn linear(scene: &Scene<'_>) -> Translation {
 }
 
 pub(super) fn jira(scene: &Scene<'_>) -> Translation {
-    let told = "add it to Jira's webhooks with its events and a secret, and set the same secret here";
+    let instructions = "add it to Jira's webhooks with its events and a secret, and set the same secret here";
     body_of(subscribed(
         scene,
         "OnJiraEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::jira(scene.node),
     ))
 }
 
 pub(super) fn calendly(scene: &Scene<'_>) -> Translation {
-    let told = "create a webhook subscription with it by Calendly's API, with a `signing_key`, and set the same here as the secret";
+    let instructions = "create a webhook subscription with it by Calendly's API, with a `signing_key`, and set the same here as the secret";
     body_of(subscribed(
         scene,
         "OnCalendlyEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::calendly(scene.node),
     ))
 }
 
 pub(super) fn click_up(scene: &Scene<'_>) -> Translation {
-    let told = "create a webhook with it by ClickUp's API, and set the `secret` of the answer here";
+    let instructions = "create a webhook with it by ClickUp's API, and set the `secret` of the answer here";
     body_of(subscribed(
         scene,
         "OnClickUpEvent",
-        (told, "events"),
+        (instructions, "events"),
         subscribing::click_up(scene.node),
     ))
 }
 
 pub(super) fn webflow(scene: &Scene<'_>) -> Translation {
-    let told = "create a webhook with it by Webflow's API, and set the `secretKey` of the answer here";
-    body(scene, "OnWebflowEvent", told, "event")
+    let instructions =
+        "create a webhook with it by Webflow's API, and set the `secretKey` of the answer here";
+    body(scene, "OnWebflowEvent", instructions, "event")
 }
 
 pub(super) fn gumroad(scene: &Scene<'_>) -> Translation {
-    let told = "set it as the ping endpoint in Gumroad's advanced settings";
-    body(scene, "OnGumroadSale", told, "resource")
+    let instructions = "set it as the ping endpoint in Gumroad's advanced settings";
+    body(scene, "OnGumroadSale", instructions, "resource")
 }
 
 pub(super) fn pipedrive(scene: &Scene<'_>) -> Translation {
-    let told = "add it to Pipedrive's webhooks with its event, the HTTP auth username `pipedrive`, and the secret from here as the password";
+    let instructions = "add it to Pipedrive's webhooks with its event, the HTTP auth username `pipedrive`, and the secret from here as the password";
     body_of(subscribed(
         scene,
         "OnPipedriveEvent",
-        (told, "entity"),
+        (instructions, "entity"),
         subscribing::pipedrive(scene.node),
     ))
     .differs(
@@ -215,36 +231,40 @@ pub(super) fn pipedrive(scene: &Scene<'_>) -> Translation {
 }
 
 pub(super) fn whats_app(scene: &Scene<'_>) -> Translation {
-    let told = "set it as the callback URL of the product WhatsApp of your Meta app, subscribe to its fields, and set the app secret here";
+    let instructions = "set it as the callback URL of the product WhatsApp of your Meta app, subscribe to its fields, and set the app secret here";
     part(
-        webhook(scene, "OnWhatsAppMessage", told, "updates"),
+        webhook(scene, "OnWhatsAppMessage", instructions, "updates"),
         "{{ $input.body.entry.flatMap(entry => entry.changes).map(change => ({ ...change.value, field: change.field })) }}",
     )
 }
 
 pub(super) fn facebook(scene: &Scene<'_>) -> Translation {
-    let told = "set it as the callback URL of the product Webhooks of your Meta app, subscribe to its fields, and set the app secret here";
+    let instructions = "set it as the callback URL of the product Webhooks of your Meta app, subscribe to its fields, and set the app secret here";
     part(
-        webhook(scene, "OnFacebookEvent", told, "fields"),
+        webhook(scene, "OnFacebookEvent", instructions, "fields"),
         "{{ $input.body.entry }}",
     )
 }
 
 pub(super) fn jotform(scene: &Scene<'_>) -> Translation {
-    let told = "add it to the form's webhooks in its integrations";
+    let instructions = "add it to the form's webhooks in its integrations";
     let answers = "{{ JSON.parse($input.body.rawRequest ?? \"{}\") }}";
-    part(webhook(scene, "OnJotformSubmission", told, "form"), answers).differs(
+    part(
+        webhook(scene, "OnJotformSubmission", instructions, "form"),
+        answers,
+    )
+    .differs(
         "answers",
         "the answers have Jotform's own names (`q3_name`), not the texts of the questions",
     )
 }
 
 pub(super) fn typeform(scene: &Scene<'_>) -> Translation {
-    let told = "add it to the form's webhooks with a secret, and set the same secret here";
+    let instructions = "add it to the form's webhooks with a secret, and set the same secret here";
     let webhook = subscribed(
         scene,
         "OnTypeformResponse",
-        (told, "formId"),
+        (instructions, "formId"),
         subscribing::typeform(scene.node),
     );
     let simple = scene.node.flag(&["simplifyAnswers"], true) && scene.node.flag(&["onlyAnswers"], true);

@@ -38,16 +38,25 @@ const OF_THE_ORIGIN: &[&str] = &[
     "public-key-pins-report-only",
     "report-to",
     "reporting-endpoints",
+    "sec-session-challenge",
+    "sec-session-registration",
+    "secure-session-challenge",
+    "secure-session-registration",
     "service-worker-allowed",
     "set-cookie",
     "set-cookie2",
+    "set-login",
+    "shared-storage-write",
     "strict-transport-security",
+    "use-as-dictionary",
     "x-lighttpd-send-file",
+    "x-lighttpd-send-tempfile",
     "x-sendfile",
+    "x-sendfile2",
 ];
 
 /// Beginnings of names by which a pattern could have a proxy serve what is the proxy's.
-const OF_PROXIES: &[&str] = &["x-accel-", "x-reproxy-"];
+const OF_PROXIES: &[&str] = &["x-accel-", "x-litespeed-", "x-reproxy-"];
 
 /// Names told in a warning at most, and characters of each.
 const TOLD_MAX: usize = 10;
@@ -97,7 +106,13 @@ mod tests {
             "set-cookie",
             "STRICT-TRANSPORT-SECURITY",
             "Clear-Site-Data",
+            "Secure-Session-Registration",
+            "Set-Login",
+            "Use-As-Dictionary",
             "X-Accel-Redirect",
+            "X-LiteSpeed-Location",
+            "X-LiteSpeed-Purge",
+            "X-Sendfile2",
             "Connection",
         ] {
             assert!(refusal(name).is_some(), "{name}");

@@ -208,10 +208,10 @@ fn finish(mut caller: Host<'_>, status: i32, at: i32, len: i32) -> wasmtime::Res
 /// Takes what the node that failed had been given, once the run has failed. What is too large or no JSON is not worth
 /// anything.
 fn failed_input(caller: &mut Host<'_>, at: i32, len: i32) -> wasmtime::Result<()> {
-    let told = text(caller, at, len, FAILED_INPUT_BYTES_MAX)?;
+    let json = text(caller, at, len, FAILED_INPUT_BYTES_MAX)?;
     let state = caller.data_mut();
     if matches!(state.finish, Some(Finish::Failed(_))) && state.failed_input.is_none() {
-        state.failed_input = told.and_then(|told| serde_json::from_str(&told).ok());
+        state.failed_input = json.and_then(|json| serde_json::from_str(&json).ok());
     }
     Ok(())
 }

@@ -7,19 +7,19 @@ use heddle_contract::abi::code;
 use wasmtime::ResourceLimiter;
 
 /// Whose memory it is.
-enum Whose {
+enum Consumer {
     /// A run's, whose settings can raise it to so many bytes.
     Run(usize),
     /// That of a component's call.
     Component,
 }
 
-impl Whose {
+impl Consumer {
     /// As messages begin.
     fn name(&self) -> &'static str {
         match self {
-            Whose::Run(_) => "The run",
-            Whose::Component => "The component",
+            Consumer::Run(_) => "The run",
+            Consumer::Component => "The component",
         }
     }
 }
@@ -27,7 +27,7 @@ impl Whose {
 /// Counts the memory and tables of all instances of one run, or of one call of a component. Does not cover what the
 /// host keeps for it: logs, results and output have limits of their own.
 pub struct RunLimiter {
-    whose: Whose,
+    consumer: Consumer,
     /// Instances, memories and tables.
     counts_max: (usize, usize, usize),
     memory_bytes: usize,
@@ -47,7 +47,7 @@ impl Drop for RunLimiter {
 impl RunLimiter {
     pub fn new(limits: &Limits, budget: MemoryShare) -> Self {
         RunLimiter {
-            whose: Whose::Run(limits.ceilings.memory_bytes),
+            consumer: Consumer::Run(limits.ceilings.memory_bytes),
             counts_max: (3, 2, 2),
             memory_bytes: 0,
             memory_bytes_max: limits.memory_bytes_max,
@@ -60,7 +60,7 @@ impl RunLimiter {
     /// For a call of a component, which brings instances of its own making.
     pub fn of_component(memory_bytes_max: usize, table_elements_max: usize, budget: MemoryShare) -> Self {
         RunLimiter {
-            whose: Whose::Component,
+            consumer: Consumer::Component,
             counts_max: (64, 16, 64),
             memory_bytes: 0,
             memory_bytes_max,
@@ -76,9 +76,9 @@ impl RunLimiter {
     }
 
     fn memory_stop(&self) -> Stop {
-        match self.whose {
-            Whose::Run(ceiling) => Stop::out_of_memory(self.memory_bytes_max, ceiling),
-            Whose::Component => Stop::new(
+        match self.consumer {
+            Consumer::Run(ceiling) => Stop::out_of_memory(self.memory_bytes_max, ceiling),
+            Consumer::Component => Stop::new(
                 code::OUT_OF_MEMORY,
                 format!(
                     "The component needed more than its {} MiB of memory",
@@ -98,7 +98,7 @@ impl RunLimiter {
             code::OUT_OF_MEMORY,
             format!(
                 "{} needed more memory than {left} of the {} MiB that all executing runs share",
-                self.whose.name(),
+                self.consumer.name(),
                 bytes_max >> 20
             ),
             "Try again later, or ask the service's operator to raise `runs_memory`.",
@@ -110,7 +110,7 @@ impl RunLimiter {
             code::TABLE_LIMIT,
             format!(
                 "{} needed more than {} table entries",
-                self.whose.name(),
+                self.consumer.name(),
                 grouped(self.table_elements_max as u64)
             ),
             "Split the pattern into smaller ones.",

@@ -17,7 +17,7 @@ mod watch_event;
 
 pub use bytes::Malformed;
 pub use from_executor::{Addressee, AskedEffect, FromExecutor};
-pub(crate) use from_executor::{ended, tells};
+pub(crate) use from_executor::{ended, event_frame};
 pub use to_executor::{GivenComponent, GivenRun, ToExecutor};
 pub use watch_event::WatchRoom;
 

@@ -237,7 +237,7 @@ impl RunState {
         self.logs.push(line);
     }
 
-    /// Tells what the node of an entry of the trace does.
+    /// Emits what the node of an entry of the trace does.
     pub fn emit_node(&mut self, token: i32, phase: NodePhase) {
         if self.is_watched
             && let Some(event) = self.trace.event(token, phase)
@@ -246,7 +246,7 @@ impl RunState {
         }
     }
 
-    /// Tells how it has ended.
+    /// The same of how it has ended.
     pub fn emit_node_end(&mut self, token: i32) {
         if self.is_watched
             && let Some(phase) = self.trace.ended(token)

@@ -29,14 +29,14 @@ impl Charset {
         let Some(label) = asked else {
             return Ok(Charset(UTF_8));
         };
-        let told = match label {
+        let named = match label {
             AUTO => media_types.into_iter().find_map(declared).unwrap_or(UTF_8),
             label => known(label).ok_or_else(|| unknown(label))?,
         };
         let marked = beginning
             .and_then(Encoding::for_bom)
             .map(|(encoding, _)| encoding);
-        Ok(Charset(marked.unwrap_or(told)))
+        Ok(Charset(marked.unwrap_or(named)))
     }
 
     /// Its name, which is a label of it as well.

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use tokio::net::UnixStream;
 
 pub use failure::Failure;
-pub use places::{Owner, Place, Whose};
+pub use places::{Owner, OwnerFilter, Place};
 pub use serve::{receive, reply, serve};
 
 /// What a process may use. Results, and what drivers need for them, fit into it several times.
@@ -40,7 +40,7 @@ pub fn pair() -> io::Result<(UnixStream, OwnedFd)> {
 }
 
 /// Closes a process that only waits for what may come. Whether there was one.
-type CloseIdle = dyn Fn(Whose) -> bool + Send + Sync;
+type CloseIdle = dyn Fn(OwnerFilter) -> bool + Send + Sync;
 
 /// How they are started, and how many there may be.
 pub struct Connectors {
@@ -67,7 +67,7 @@ impl Connectors {
 
     /// The right to start a process for this owner. It may have to be waited for.
     pub async fn place(&self, owner: Owner) -> Place {
-        let close_idle = |whose: Whose| self.close_idle.get().is_some_and(|close| close(whose));
+        let close_idle = |whose: OwnerFilter| self.close_idle.get().is_some_and(|close| close(whose));
         self.places.take(owner, close_idle).await
     }
 

@@ -8,11 +8,13 @@
 
 use super::charset::{Charset, MARK_BYTES};
 use super::effect::Effect;
-use super::handles::Bounds;
+use super::handles::{Bounds, Owner};
 use super::progress::EffectResult;
 use super::requests::read;
+use super::run::interrupted;
 use super::sinks::{OpenSinks, Place};
 use super::stored_file::{Form, failed, masked, shown, stored};
+use crate::aside::aside_if_large;
 use crate::files::{FileValue, Files, OpenedFile};
 use crate::secrets::Vault;
 use base64::Engine as _;
@@ -57,7 +59,7 @@ enum Request {
 impl Effect for File {
     const KIND: &'static str = "file";
 
-    type Needs = (Bounds, Arc<dyn Files>, OpenSinks);
+    type Needs = (Bounds, Arc<dyn Files>, OpenSinks, Owner);
     type Output = Value;
 
     fn start(
@@ -68,7 +70,7 @@ impl Effect for File {
         read_or_make(request, needs)
     }
 
-    fn is_known(&self, request: &str, (_, _, sinks): Self::Needs) {
+    fn is_known(&self, request: &str, (_, _, sinks, _): Self::Needs) {
         if let Ok(Request::Finish(place)) = serde_json::from_str(request) {
             sinks.give_up(&place);
         }
@@ -86,7 +88,7 @@ impl Effect for File {
 
 async fn read_or_make(
     request: Value,
-    (bounds, files, sinks): <File as Effect>::Needs,
+    (bounds, files, sinks, owner): <File as Effect>::Needs,
 ) -> Result<Value, EffectError> {
     match read(request)? {
         Request::Read {
@@ -100,7 +102,8 @@ async fn read_or_make(
             let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
             let part = (offset.map(whole), limit.map(whole));
             let form = (form, lines, encoding.as_deref());
-            content(&*files, &file, form, part, bounds.result_bytes_max as u64).await
+            let within = (bounds.result_bytes_max as u64, owner);
+            content(&*files, &file, form, part, within).await
         }
         Request::Make {
             text,
@@ -117,7 +120,7 @@ pub(super) async fn content(
     file: &FileValue,
     (form, lines, encoding): (Form, bool, Option<&str>),
     (offset, limit): (Option<u64>, Option<u64>),
-    bytes_max: u64,
+    (bytes_max, Owner(owner)): (u64, Owner),
 ) -> EffectResult {
     if lines && form == Form::Base64 {
         let message = "Lines are those of a text: give `lines` with `as: \"text\"`, or read the bytes as base64 without it.";
@@ -160,7 +163,10 @@ pub(super) async fn content(
         true => Some(start + whole_lines(&mut bytes, start, charset)?),
         false => None,
     };
-    let text = text(bytes, start, is_cut, charset)?;
+    // Others than UTF-8 take tens of milliseconds for as many bytes as there may be.
+    let weight = if charset.is_utf8() { 0 } else { bytes.len() };
+    let decoded = aside_if_large(owner, weight, move || text(bytes, start, is_cut, charset));
+    let text = decoded.await.ok_or_else(interrupted)??;
     if text.len() as u64 > bytes_max {
         let message = format!(
             "What was read of the file has {} bytes in UTF-8: at most {bytes_max} can be read at once. Read it in parts, with \
@@ -261,7 +267,7 @@ mod tests {
         let made = file(&files, b"a\nb", "text/plain").await;
         let read = async |form: Form, limit: u64| {
             let part = (None, Some(limit));
-            content(&files, &made, (form, true, None), part, 1_000).await
+            content(&files, &made, (form, true, None), part, (1_000, Owner(None))).await
         };
         assert_eq!(
             read(Form::Text, 2).await.unwrap(),
@@ -281,7 +287,7 @@ mod tests {
             file,
             (Form::Text, false, encoding),
             (None, None),
-            1_000,
+            (1_000, Owner(None)),
         )
         .await
         {
@@ -327,7 +333,8 @@ mod tests {
         let read = async |lines: bool, offset: u64, limit: u64| {
             let part = (Some(offset), Some(limit));
             let form = (Form::Text, lines, Some("auto"));
-            content(&files, &file, form, part, 1_000).await.unwrap()
+            let within = (1_000, Owner(None));
+            content(&files, &file, form, part, within).await.unwrap()
         };
         assert_eq!(
             read(true, 0, 12).await,

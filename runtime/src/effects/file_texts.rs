@@ -1,5 +1,6 @@
 //! The text of a file as nodes read it in pieces and by lines, for those who test that a file may hold anything.
 
+use super::handles::Owner;
 use super::stored_file::{Form, stored};
 use super::{file, file_piece};
 use crate::files::{FileValue, MemoryFiles};
@@ -54,7 +55,8 @@ impl FileRead<'_> {
         loop {
             let form = (Form::Text, true, self.encoding);
             let part = (Some(offset), Some(self.piece_bytes));
-            let lines: Value = file::content(&files, &file, form, part, TEXT_BYTES_MAX).await?;
+            let within = (TEXT_BYTES_MAX, Owner(None));
+            let lines: Value = file::content(&files, &file, form, part, within).await?;
             text.push_str(lines["text"].as_str().unwrap_or_default());
             match lines["next"].as_u64() {
                 Some(next) => offset = next,

@@ -37,7 +37,7 @@ use exchange::Exchange;
 use heddle_sandbox::EffectError;
 pub use oauth::granted;
 pub use pages::next_link;
-use request::{Body, Request, Wanted};
+use request::{Body, BodyUse, Request};
 use reqwest::Url;
 use sender::Sender;
 use serde_json::Value;
@@ -116,7 +116,7 @@ impl Http {
             timeout_ms: post.timeout_ms,
             follow_redirects: false,
             idempotency_key: post.idempotency_key,
-            response: Wanted::Content,
+            response: BodyUse::Content,
             accepted: None,
             pagination: None,
         };
@@ -131,7 +131,7 @@ impl Http {
     ) -> EffectResult {
         // How long a file takes depends on its size: without a time of its own it has the run's.
         let has_files = matches!(request.body, Some(Body::File(_) | Body::Pieces(_)));
-        let timeout_ms = match has_files || request.response == Wanted::File {
+        let timeout_ms = match has_files || request.response == BodyUse::File {
             true => request.timeout_ms.or(Some(f64::INFINITY)),
             false => request.timeout_ms,
         };

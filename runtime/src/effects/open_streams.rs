@@ -53,7 +53,7 @@ pub(super) struct Live {
 }
 
 /// What is wanted of a stream.
-pub(super) struct Wanted {
+pub(super) struct ReadBounds {
     /// Entries at most.
     pub count: usize,
     /// Once these are read, the rest is for later.
@@ -159,7 +159,7 @@ impl OpenStreams {
 
     /// The next entries. Those who read from one stream at the same time take turns; whose turn does not come in time has read
     /// nothing.
-    pub(super) async fn read(&self, id: &str, wanted: &Wanted) -> Result<Read, EffectError> {
+    pub(super) async fn read(&self, id: &str, wanted: &ReadBounds) -> Result<Read, EffectError> {
         let shared = self.get(id)?;
         let nothing = |done| Read {
             entries: Vec::new(),
@@ -195,7 +195,7 @@ impl Stream {
         }
     }
 
-    async fn read(&mut self, wanted: &Wanted) -> Result<Read, EffectError> {
+    async fn read(&mut self, wanted: &ReadBounds) -> Result<Read, EffectError> {
         let open = match &mut self.state {
             State::Open(open) => open,
             State::Ended => return Ok(self.given(Vec::new(), true)),
@@ -222,7 +222,7 @@ impl Stream {
 
 impl Open {
     /// Takes what is wanted; whether the stream has ended.
-    async fn fill(&mut self, entries: &mut Vec<Value>, wanted: &Wanted) -> Result<bool, EffectError> {
+    async fn fill(&mut self, entries: &mut Vec<Value>, wanted: &ReadBounds) -> Result<bool, EffectError> {
         let after = |wait: Duration| {
             let now = monotonic();
             now.checked_add(wait).unwrap_or(now)

@@ -83,8 +83,8 @@ pub struct OnWait(Arc<dyn Fn(bool) + Send + Sync>);
 
 impl OnWait {
     /// Calls this, which must not block.
-    pub fn new(told: impl Fn(bool) + Send + Sync + 'static) -> Self {
-        OnWait(Arc::new(told))
+    pub fn new(on_wait: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        OnWait(Arc::new(on_wait))
     }
 
     pub(crate) fn report(&self, is_waiting: bool) {

@@ -98,12 +98,12 @@ impl Reopened {
 
     /// To be waited for before anything new begins.
     pub fn before_new(&self) -> impl Future<Output = ()> + Send + use<> {
-        let told = self.catching_up.as_ref().map(watch::Sender::subscribe);
+        let catching_up = self.catching_up.as_ref().map(watch::Sender::subscribe);
         let all = self.all();
         async move {
-            if let Some(mut told) = told {
+            if let Some(mut catching_up) = catching_up {
                 // Nobody says so any more when the run is gone, and this with it.
-                let _ = told.wait_for(|is_told| *is_told).await;
+                let _ = catching_up.wait_for(|is_told| *is_told).await;
             }
             all.await;
         }

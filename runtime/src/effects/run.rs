@@ -12,7 +12,7 @@ use super::result_place::ResultPlace;
 use crate::aside::{SMALL_BYTES_MAX, aside_if_large};
 use crate::egress::names_for;
 use crate::journal::{Entry, Record};
-use crate::replay::{Replay, Wanted};
+use crate::replay::{Replay, ReplayedEffect};
 use crate::secrets::Vault;
 use heddle_contract::abi::code;
 use heddle_sandbox::{EffectCode, EffectError};
@@ -369,7 +369,7 @@ impl RunEffects {
     }
 
     /// Answers an effect of a replay, as far as it is known; `prepared`: what is to be done if its result is not kept.
-    pub fn answer(&mut self, node: u32, wanted: Wanted, prepared: Option<Prepared>) {
+    pub fn answer(&mut self, node: u32, wanted: ReplayedEffect, prepared: Option<Prepared>) {
         let id = self.started;
         self.started = self.started.saturating_add(1);
         let Some(replay) = &mut self.replay else { return };

@@ -10,7 +10,7 @@
 use super::effect::Effect;
 use super::framing::Framing;
 use super::handles::Bounds;
-use super::open_streams::{OpenStreams, Wanted};
+use super::open_streams::{OpenStreams, ReadBounds};
 use super::progress::EffectResult;
 use super::requests::read;
 use heddle_sandbox::EffectError;
@@ -71,12 +71,12 @@ async fn read_or_close(request: Value, (bounds, streams): <StreamRead as Effect>
     Ok(json!({ "items": got.entries, "done": got.done, "json": got.framing == Framing::JsonLines }))
 }
 
-fn wanted(request: &Request, bounds: Bounds) -> Wanted {
+fn wanted(request: &Request, bounds: Bounds) -> ReadBounds {
     let most = request.timeout_ms.unwrap_or(f64::INFINITY);
     let time = |ms: Option<f64>, otherwise: f64| -> Duration {
         bounds.time_max(Some(ms.unwrap_or(otherwise).min(most)))
     };
-    Wanted {
+    ReadBounds {
         count: request.count.unwrap_or(COUNT).clamp(1.0, COUNT_MAX) as usize,
         bytes: READ_BYTES.min(bounds.result_bytes_max / 4).max(1),
         wait: time(request.wait_ms, WAIT),

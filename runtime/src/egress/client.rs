@@ -1,15 +1,21 @@
 //! HTTP clients that reach only what the policy permits. They follow no redirects and use no proxy: each hop is a
-//! separate, checked request.
+//! separate, checked request. No owner's requests go over another one's connections.
 
 use super::EgressPolicy;
+use super::lookups::{Owner, asker};
 use super::resolve::GuardedResolver;
-use reqwest::{Client, Response, Url};
+use quick_cache::unsync::Cache;
+use reqwest::{Client, ClientBuilder, Response, Url};
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Owners whose clients are kept, with the connections that they have open; of others a client is made anew.
+const OWNERS_MAX: usize = 512;
 
 /// Why there is no client for a URL.
 #[derive(Debug, thiserror::Error)]
@@ -30,31 +36,46 @@ pub enum GuardError {
     /// The TLS library failed.
     #[error("HTTP can't be used: {0}")]
     Client(#[source] reqwest::Error),
+    /// So it did when it read which authorities the system trusts.
+    #[error("HTTP can't be used: {0}")]
+    Tls(#[source] rustls::Error),
 }
 
 /// Gives clients; clones share their connections.
 #[derive(Clone)]
 pub struct GuardedHttp(Arc<Clients>);
 
-/// One client for each port with exceptions of its own, and one for all others: a resolver does not learn the
+/// Clients for each port with exceptions of its own, and some for all others: a resolver does not learn the
 /// port that it resolves for.
 struct Clients {
     policy: Arc<EgressPolicy>,
     by_port: HashMap<u16, Slots>,
     other: Slots,
+    /// How TLS is spoken: the authorities that the system trusts are hundreds of files, which are read once.
+    tls: OnceLock<ClientConfig>,
 }
 
 /// The clients for a port.
 #[derive(Default)]
 struct Slots {
-    shared: OnceLock<Client>,
-    apart: OnceLock<Client>,
+    shared: ByOwner,
+    apart: ByOwner,
+}
+
+/// A client for each owner. Over HTTP/2 a host takes only so many requests at a time (often 100), and whoever has as many that take
+/// long would have all others wait.
+struct ByOwner(Mutex<Cache<Owner, Client>>);
+
+impl Default for ByOwner {
+    fn default() -> Self {
+        ByOwner(Mutex::new(Cache::new(OWNERS_MAX)))
+    }
 }
 
 /// Who shares a connection.
 #[derive(Clone, Copy)]
 enum Sharing {
-    /// Requests to a host that speaks HTTP/2 go over one.
+    /// An owner's requests to a host that speaks HTTP/2 go over one.
     Shared,
     /// Each carries one response at a time.
     Apart,
@@ -72,10 +93,11 @@ impl GuardedHttp {
                 .map(|port| (port, Slots::default()))
                 .collect(),
             other: Slots::default(),
+            tls: OnceLock::new(),
         }))
     }
 
-    /// A client for requests to `url` and to other hosts at the same port.
+    /// A client for requests to `url` and to other hosts at the same port, of whoever [`names_for`](super::names_for) names.
     pub fn client(&self, url: &Url) -> Result<Client, GuardError> {
         self.client_of(url, Sharing::Shared)
     }
@@ -93,31 +115,54 @@ impl GuardedHttp {
             Some(slots) => (slots, Some(port)),
             None => (&self.0.other, None),
         };
-        let slot = match sharing {
+        let kept = match sharing {
             Sharing::Shared => &slots.shared,
             Sharing::Apart => &slots.apart,
         };
-        if let Some(client) = slot.get() {
+        let owner = asker();
+        let mut clients = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&owner) {
             return Ok(client.clone());
         }
+        let builder = self.builder(port);
+        let (builder, protocols) = match sharing {
+            Sharing::Shared => (builder, &["h2", "http/1.1"][..]),
+            Sharing::Apart => (builder.http1_only().no_brotli(), &["http/1.1"][..]),
+        };
+        let mut tls = self.tls()?;
+        tls.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let client = builder.tls_backend_preconfigured(tls).build();
+        let client = client.map_err(GuardError::Client)?;
+        clients.insert(owner, client.clone());
+        Ok(client)
+    }
+
+    fn builder(&self, port: Option<u16>) -> ClientBuilder {
         let resolver = GuardedResolver {
             policy: self.0.policy.clone(),
             port,
         };
-        let builder = Client::builder()
+        Client::builder()
             .dns_resolver(Arc::new(resolver))
             .no_proxy()
             .referer(false)
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(8)
-            .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")));
-        let builder = match sharing {
-            Sharing::Shared => builder,
-            Sharing::Apart => builder.http1_only().no_brotli(),
-        };
-        let client = builder.build().map_err(GuardError::Client)?;
-        Ok(slot.get_or_init(|| client).clone())
+            .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")))
+    }
+
+    /// As reqwest speaks it by itself, for no protocol yet.
+    fn tls(&self) -> Result<ClientConfig, GuardError> {
+        if let Some(tls) = self.0.tls.get() {
+            return Ok(tls.clone());
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(BuilderVerifierExt::with_platform_verifier);
+        let tls = tls.map_err(GuardError::Tls)?.with_no_client_auth();
+        Ok(self.0.tls.get_or_init(|| tls).clone())
     }
 
     /// Whether what is confidential may travel to `url`: it is encrypted, or the operator lists its host. Other schemes may name a
@@ -170,4 +215,52 @@ fn check_url(url: &Url, policy: &EgressPolicy) -> Result<u16, GuardError> {
         });
     }
     Ok(port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::egress::names_for;
+    use std::collections::BTreeSet;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// Answers each request with the number of its connection.
+    async fn serve(listener: TcpListener) {
+        for number in 0.. {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut request = [0; 4096];
+                while stream.read(&mut request).await.is_ok_and(|count| count > 0) {
+                    let body = format!("connection {number:03}");
+                    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                    stream.write_all(answer.as_bytes()).await.unwrap();
+                }
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn no_owner_s_requests_go_over_another_one_s_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url: Url = format!("http://{}", listener.local_addr().unwrap())
+            .parse()
+            .unwrap();
+        tokio::spawn(serve(listener));
+        let http = GuardedHttp::new(&EgressPolicy::parse(["127.0.0.0/8"]).unwrap());
+        let ask = |owner| {
+            let (http, url) = (http.clone(), url.clone());
+            names_for(owner, async move {
+                let client = http.client(&url).unwrap();
+                client.get(url).send().await.unwrap().text().await.unwrap()
+            })
+        };
+        // An owner's own connections are used again, once they are back.
+        let mut own = BTreeSet::new();
+        while own.insert(ask(Some(1)).await) {}
+        for owner in [Some(2), None, Some(3)] {
+            let other = ask(owner).await;
+            assert!(!own.contains(&other), "{owner:?}: {other}");
+        }
+    }
 }

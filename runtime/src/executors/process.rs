@@ -134,7 +134,7 @@ impl Executor {
     /// Hears what it says until it ends, or has to be ended; gives the reason.
     pub async fn listen(&self, mut process: Process) -> WorkerError {
         let gone = GoneGuard(self);
-        let violation = self.hear_until_it_ends().await;
+        let violation = self.receive_until_it_ends().await;
         // Before its runs are told: whoever sees how one of them ended finds the death counted.
         counter!("heddle_executor_deaths_total").increment(1);
         drop(gone);
@@ -148,7 +148,7 @@ impl Executor {
     }
 
     /// The reason to end it, if it has not ended by itself.
-    async fn hear_until_it_ends(&self) -> Option<WorkerError> {
+    async fn receive_until_it_ends(&self) -> Option<WorkerError> {
         loop {
             if let Err(violation) = self.receive_all(&mut self.receiver()) {
                 return Some(violation);
@@ -176,7 +176,7 @@ impl Executor {
         heard.unwrap_or_else(|| malformed(&"it exceeds its limits"))
     }
 
-    /// Hears what has come by now, unless somebody else does so. That it has ended is for its keeper to hear.
+    /// Handles what has come by now, unless somebody else does so. That the process has ended is for its keeper to notice.
     fn receive_now(&self) {
         let Ok(mut receiver) = self.receiver.try_lock() else {
             return;
@@ -349,7 +349,7 @@ impl Executor {
         self.link.flush().map_err(|_| self.lose())
     }
 
-    /// Says something to it.
+    /// If it can't be sent, the process is ended.
     pub fn send(&self, word: &ToExecutor<'_>) {
         if self.link.send(word.frame()).is_err() {
             self.kill();

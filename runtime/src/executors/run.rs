@@ -201,7 +201,7 @@ impl<'a> Conversation<'a> {
                         self.stop = stop;
                     }
                 }
-                FromExecutor::WatchEvent { told, .. } if !self.is_over => self.receive_event(told)?,
+                FromExecutor::WatchEvent { event, .. } if !self.is_over => self.receive_event(event)?,
                 FromExecutor::Waits { taken, .. } if !self.is_over => {
                     self.room = self.room.map(|_| WatchRoom::default());
                     taken.into_iter().for_each(|id| self.host.taken(id));
@@ -222,14 +222,14 @@ impl<'a> Conversation<'a> {
         self.remote.executor.send(&ToExecutor::Stopped { run, stop });
     }
 
-    fn receive_event(&mut self, told: &[u8]) -> Result<(), Fault> {
-        let told = WatchEvent::read(told, self.limits)?;
+    fn receive_event(&mut self, event: &[u8]) -> Result<(), Fault> {
+        let event = WatchEvent::read(event, self.limits)?;
         let room = self.room.as_mut();
         let room = room.ok_or(Malformed("a run reports events that nobody asked for"))?;
-        if !room.take(&told) {
+        if !room.take(&event) {
             return Err(Malformed("a run reports more events than it may").into());
         }
-        self.host.emit(told);
+        self.host.emit(event);
         Ok(())
     }
 

@@ -230,7 +230,7 @@ fn read(mut frame: Vec<u8>) -> serde_json::Result<Said> {
         Reply::Entered { numbering, can_wait } => Said::Entered { numbering, can_wait },
         Reply::Found(BoundedList(found)) => Said::Answer(Answer::Found(found)),
         Reply::Listed(BoundedList(listed)) => Said::Answer(Answer::Listed(listed)),
-        Reply::About(BoundedList(told)) => Said::Answer(Answer::About(told)),
+        Reply::About(BoundedList(messages)) => Said::Answer(Answer::About(messages)),
         Reply::Gone => Said::Answer(Answer::Message(None)),
         Reply::Waited(has_news) => Said::Answer(Answer::Waited(has_news)),
         Reply::Done => Said::Answer(Answer::Done),
@@ -271,7 +271,7 @@ pub fn answered(frame: &[u8], bytes_max: usize) -> serde_json::Result<Option<Res
     let extent = match answer {
         Answer::Found(found) => found.len(),
         Answer::Listed(listed) => listed.len(),
-        Answer::About(told) => told.len(),
+        Answer::About(messages) => messages.len(),
         Answer::Message(message) => message.map_or(0, |message| message.len()),
         Answer::Waited(_) | Answer::Done => 0,
     };

@@ -213,7 +213,7 @@ impl Imap {
     pub async fn about(&mut self, uids: &[u32]) -> Result<Vec<AboutMessage>, MailboxError> {
         let list: Vec<String> = uids.iter().map(u32::to_string).collect();
         let command = format!("UID FETCH {} (UID RFC822.SIZE INTERNALDATE)", list.join(","));
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         let said = self
             .ask(&command, SHORT, &mut |reply| {
                 if let Reply::Message(Fetched {
@@ -224,7 +224,7 @@ impl Imap {
                 }) = reply
                     && uids.contains(&number)
                 {
-                    told.push(AboutMessage {
+                    messages.push(AboutMessage {
                         number,
                         bytes,
                         received_at,
@@ -233,9 +233,9 @@ impl Imap {
             })
             .await?;
         accepted("a list of messages", said)?;
-        told.sort_by_key(|about| about.number);
-        told.dedup_by_key(|about| about.number);
-        Ok(told)
+        messages.sort_by_key(|about| about.number);
+        messages.dedup_by_key(|about| about.number);
+        Ok(messages)
     }
 
     /// A message, which has at most so many bytes; `None`: it is gone.

@@ -79,8 +79,8 @@ impl Pop {
         let line = self.wire.line(LINE_BYTES_MAX).await?;
         if !is_more(&line) {
             // Nobody is logged in without the token.
-            let told = said(&line, "the login");
-            return told.and(Err(MailboxError::Garbled(POP)));
+            let refusal = said(&line, "the login");
+            return refusal.and(Err(MailboxError::Garbled(POP)));
         }
         self.wire.send(format!("{initial}\r\n").as_bytes()).await?;
         let line = self.wire.line(LINE_BYTES_MAX).await?;
@@ -142,10 +142,10 @@ impl Pop {
 
     /// Bytes that a message has by the server's word.
     pub async fn bytes_of(&mut self, number: u32) -> Result<u64, MailboxError> {
-        let told = self
+        let answer = self
             .ask(&format!("LIST {number}"), "the size of a message")
             .await?;
-        let bytes = told.split_ascii_whitespace().nth(1);
+        let bytes = answer.split_ascii_whitespace().nth(1);
         bytes
             .and_then(|bytes| bytes.parse().ok())
             .ok_or(MailboxError::Garbled(POP))
@@ -213,7 +213,7 @@ impl Pop {
 
 /// A line that is too long is a message that is too large.
 fn whole(bytes_max: usize) -> impl Fn(MailboxError) -> MailboxError {
-    move |trouble| match trouble {
+    move |error| match error {
         MailboxError::Long(_) => MailboxError::Large(bytes_max),
         other => other,
     }

@@ -71,7 +71,7 @@ async fn talk(channel: Channel, peer: UnixStream) -> io::Result<()> {
     let entered = server.enter(Box::new(stream), selection.as_ref(), &meter).await;
     let mut session = match entered {
         Ok(session) => session,
-        Err(trouble) => return send_reply(&mut sender, &failure(&server, trouble)).await,
+        Err(error) => return send_reply(&mut sender, &failure(&server, error)).await,
     };
     let entered = Reply::Entered {
         numbering: session.numbering(),
@@ -91,15 +91,15 @@ async fn talk(channel: Channel, peer: UnixStream) -> io::Result<()> {
             Ok(Answer::About(about)) => Reply::About(BoundedList(about)),
             Ok(Answer::Waited(has_news)) => Reply::Waited(has_news),
             Ok(Answer::Done) => Reply::Done,
-            Err(trouble) => failure(&server, trouble),
+            Err(error) => failure(&server, error),
         };
         send_reply(&mut sender, &reply).await?;
     }
     Ok(())
 }
 
-fn failure(server: &Server, trouble: MailboxError) -> Reply {
-    Reply::Failed(failed(&server.name(), trouble).into())
+fn failure(server: &Server, error: MailboxError) -> Reply {
+    Reply::Failed(failed(&server.name(), error).into())
 }
 
 async fn send_reply(sender: &mut Sender, said: &Reply) -> io::Result<()> {

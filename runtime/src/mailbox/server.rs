@@ -205,14 +205,14 @@ fn login(connection: &Connection) -> Result<Login, EffectError> {
 }
 
 /// The error of a server with this name.
-pub(super) fn failed(name: &str, trouble: MailboxError) -> EffectError {
-    let code = match trouble {
+pub(super) fn failed(name: &str, error: MailboxError) -> EffectError {
+    let code = match error {
         MailboxError::Late(_) => EffectCode::Timeout,
         MailboxError::Large(_) => EffectCode::OutputLimit,
         _ => EffectCode::MailFailed,
     };
-    let told = trouble.to_string();
+    let text = error.to_string();
     // What was cut has no end.
-    let end = if told.ends_with(CUT) { "" } else { "." };
-    EffectError::new(code, format!("{name} {told}{end}"))
+    let end = if text.ends_with(CUT) { "" } else { "." };
+    EffectError::new(code, format!("{name} {text}{end}"))
 }

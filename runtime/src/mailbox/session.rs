@@ -65,8 +65,9 @@ impl Question {
                 found.is_sorted_by(|one, next| one < next) && found.first().is_none_or(|first| first >= from)
             }
             (Question::List, Answer::Listed(listed)) => listed.iter().all(|one| is_id(&one.id)),
-            (Question::About(numbers), Answer::About(told)) => {
-                told.len() <= numbers.len() && told.iter().all(|about| numbers.contains(&about.number))
+            (Question::About(numbers), Answer::About(messages)) => {
+                messages.len() <= numbers.len()
+                    && messages.iter().all(|about| numbers.contains(&about.number))
             }
             (Question::Fetch { bytes_max, .. }, Answer::Message(message)) => {
                 let bytes = message.as_ref().map_or(0, Vec::len);
@@ -170,15 +171,15 @@ async fn by_pop(pop: &mut Pop, question: &Question) -> Result<Answer, MailboxErr
 }
 
 async fn about_each(pop: &mut Pop, numbers: &[u32]) -> Result<Vec<AboutMessage>, MailboxError> {
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for number in numbers {
-        told.push(AboutMessage {
+        messages.push(AboutMessage {
             number: *number,
             bytes: pop.bytes_of(*number).await?,
             received_at: None,
         });
     }
-    Ok(told)
+    Ok(messages)
 }
 
 #[cfg(test)]

@@ -1,8 +1,13 @@
 //! From deploy to delete, every transition.
 
 use crate::harness::{Reply, Service, User, chain, doubling, each_database, endless};
-use heddle_model::access::WorkspaceRole;
+use futures_util::FutureExt;
+use heddle_model::access::{Scope, WorkspaceRole};
+use heddle_model::audit::Origin;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::UserId;
 use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr};
 
 const NOW: &str = "2026-11-21T09:00:00.000Z";
 
@@ -159,6 +164,39 @@ each_database! {
         service.deploy(&ann, &pattern).await;
         assert_eq!(one(&service, &ann, &id).await.body["data"]["errorMessage"], Value::Null);
         service.ran(&ann, &id, &json!({"n": 4})).await;
+    }
+
+    async fn runs_of_what_is_active_go_on_however_a_pause_and_a_resume_meet(service: Service) {
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &doubling()).await;
+        for n in 0..20 {
+            // Who comes second may be refused.
+            tokio::join!(service.operate(&ann, &id, "pause"), service.operate(&ann, &id, "resume"));
+            if one(&service, &ann, &id).await.body["data"]["status"] == "paused" {
+                service.operate(&ann, &id, "resume").await;
+            }
+            let run = service.started(&ann, &id, &json!({"n": n})).await;
+            assert_eq!(service.ended(&ann, &id, &run).await["output"], json!({"double": 2 * n}));
+        }
+    }
+
+    async fn a_pause_is_followed_although_whoever_asked_for_it_has_gone(service: Service) {
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &doubling()).await;
+        service.ran(&ann, &id, &json!({"n": 4})).await;
+        let workspace = service.workspace_of(&ann).await;
+        let origin = Origin::from_address(Timestamp::from_millis(0), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let user: UserId = ann.id.parse().unwrap();
+        let scope = Scope::checked(user, Some((workspace, WorkspaceRole::Owner)), origin);
+        let (editor, deployment) = (scope.editor().unwrap(), id.parse().unwrap());
+        // Begun, and given up.
+        assert!(service.app.executions.pause(&editor, deployment).now_or_never().is_none());
+        while one(&service, &ann, &id).await.body["data"]["status"] != "paused" {
+            tokio::task::yield_now().await;
+        }
+        while service.execute(&ann, &id, "", &json!({"n": 5})).await.status == 200 {
+            tokio::task::yield_now().await;
+        }
     }
 
     async fn runs_that_wait_are_held_by_a_pause(service: Service) {

@@ -123,6 +123,33 @@ each_database! {
         assert_eq!(scene.places().await.len(), 1);
     }
 
+    async fn an_error_pattern_that_can_not_run_is_missing(service: Service) {
+        let mut scene = Scene::drawn(&service, &toned("x")).await;
+        let handler = scene.pattern.clone();
+        let mut graph = chain(&[("start", "OnManual", json!({})), ("boom", "Throw", json!({"message": "no"}))]);
+        graph["settings"] = json!({"errorPatternId": handler});
+        let failing = service.drawn(&scene.ann, &graph).await;
+
+        scene.pattern.clone_from(&failing);
+        let told = scene.ask(json!({"dryRun": true})).await;
+        assert_eq!(told.data(200)["missing"]["patterns"], json!([handler]), "{told}");
+
+        // It is deployed, but no error starts it.
+        scene.pattern.clone_from(&handler);
+        scene.deploy(json!({})).await;
+        scene.pattern.clone_from(&failing);
+        let made = scene.ask(json!({})).await;
+        assert_eq!(made.data(200)["missing"]["patterns"], json!([handler]), "{made}");
+
+        let handling = chain(&[("failed", "OnError", json!({})), ("end", "Return", json!({}))]);
+        service.redrawn(&scene.ann, &handler, &handling).await;
+        scene.pattern.clone_from(&handler);
+        scene.deploy(json!({})).await;
+        scene.pattern.clone_from(&failing);
+        let made = scene.ask(json!({})).await;
+        assert_eq!(made.data(200)["missing"], Value::Null, "{made}");
+    }
+
     async fn a_dry_run_of_what_is_wrong_is_refused_as_deploying_is(service: Service) {
         let scene = Scene::drawn(&service, &chain(&[("go", "OnManual", json!({})), ("odd", "Nonsense", json!({}))])).await;
         let refused = scene.ask(json!({"dryRun": true, "diagnostics": true})).await;

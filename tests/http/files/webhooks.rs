@@ -134,6 +134,10 @@ each_database! {
         let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
         assert_eq!(listed.body["data"], json!([]));
         assert_eq!(send(&signature, &body).await.status, 202);
+        // So is one that is looked at elsewhere, since it is large.
+        let body = "signed".repeat(100_000);
+        send(&signature, &body).await.assert_refused(401, "SIGNATURE_INVALID");
+        assert_eq!(send(&crate::webhooks::fixture::sign(&hook.secret, &body), &body).await.status, 202);
         // Signed bodies are read into memory first, which has its limit.
         let large = "x".repeat((8 << 20) + 1);
         send(&crate::webhooks::fixture::sign(&hook.secret, &large), &large).await.assert_refused(413, "PAYLOAD_TOO_LARGE");

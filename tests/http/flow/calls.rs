@@ -489,3 +489,75 @@ async fn runs_that_wait_for_each_other_do_not_take_all_places() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_being_accepted_when_its_caller_fails_is_cancelled() {
+    let ((first, calls), (second, fails)) = (gate().await, gate().await);
+    let service = Service::with(Database::Sqlite, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+    })
+    .await;
+    service.app.executions.start().await.unwrap();
+    let ann = service.user("ann").await;
+    let waiting = chain(&[
+        ("on", "OnCall", json!({})),
+        ("wait", "Wait", json!({"durationMs": 720_000_000})),
+        ("end", "Return", json!({})),
+    ]);
+    let callee = service.drawn(&ann, &waiting).await;
+    let called = service.deploy(&ann, &callee).await;
+    let asking = |url: &str| json!({"parameters": {"url": url}});
+    let graph = json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual"},
+            {"id": "first", "type": "HttpRequest", "data": asking(&first)},
+            {"id": "call", "type": "CallPattern", "data": {"parameters": {"patternId": callee}}},
+            {"id": "second", "type": "HttpRequest", "data": asking(&second)},
+            {"id": "boom", "type": "Throw", "data": {"parameters": {"message": "too late", "code": "LATE"}}},
+        ],
+        "edges": [
+            {"source": "start", "target": "first"},
+            {"source": "first", "target": "call"},
+            {"source": "first", "target": "second"},
+            {"source": "second", "target": "boom"},
+        ],
+    });
+    let id = service.deployed(&ann, &graph).await;
+    let run = service.started(&ann, &id, &json!({})).await;
+    // Nothing is stored meanwhile.
+    let (holds, held) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (held_by, until) = (holds.clone(), held.clone());
+    let store = service.app.store.clone();
+    let holding = tokio::spawn(async move {
+        let held: Result<(), StoreError> = store
+            .write(move |_| {
+                Box::pin(async move {
+                    held_by.notify_one();
+                    until.notified().await;
+                    Ok(())
+                })
+            })
+            .await;
+        held
+    });
+    holds.notified().await;
+    calls.notify_one();
+    fails.notify_one();
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    held.notify_one();
+    holding.await.unwrap().unwrap();
+    let ended = service.ended(&ann, &id, &run).await;
+    assert_eq!(ended["error"]["code"], "LATE", "{ended}");
+    let listed = service
+        .get(&format!("/api/deployments/{called}/runs"))
+        .bearer(&ann.token)
+        .send()
+        .await;
+    // If the call was made at all.
+    if let Some(child) = listed.body["data"][0]["id"].as_str() {
+        let child = service.ended(&ann, &called, child).await;
+        assert_eq!(child["error"]["code"], "CANCELLED", "{child}");
+    }
+}

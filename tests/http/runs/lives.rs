@@ -89,6 +89,20 @@ each_database! {
         }));
     }
 
+    async fn a_run_that_is_cancelled_starts_no_error_pattern(service: Service) {
+        let ann = service.user("ann").await;
+        let handler = service.drawn(&ann, &chain(&[("on", "OnError", json!({})), ("end", "Return", json!({}))])).await;
+        let handling = service.deploy(&ann, &handler).await;
+        let mut graph = endless();
+        graph["settings"] = json!({"errorPatternId": handler});
+        let id = service.deployed(&ann, &graph).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        let cancelled = service.operate(&ann, &id, &format!("runs/{run}/cancel")).await;
+        assert_eq!(cancelled.body["data"]["status"], "failure", "{cancelled}");
+        let listed = service.get(&format!("/api/deployments/{handling}/runs")).bearer(&ann.token).send().await;
+        assert_eq!(listed.body["meta"]["total"], 0, "{listed}");
+    }
+
     async fn a_time_limit_of_the_pattern_ends_its_runs(service: Service) {
         let ann = service.user("ann").await;
         let mut graph = endless();

@@ -1,5 +1,6 @@
 //! Old runs go, by age and by number; those under way stay.
 
+use crate::flow::waits::parked;
 use crate::harness::{Database, Service, chain, doubling, endless};
 use crate::sessions::{switched, workspace};
 use heddle_api::app::App;
@@ -34,6 +35,32 @@ async fn old_runs_go(database: Database) {
     assert_eq!(total(&service, &ann.token, &id).await, 1);
     service.run(&ann, &id, &kept).await;
     assert_eq!(service.run(&ann, &waiting, &under_way).await["status"], "running");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_run_that_has_waited_for_long_is_kept() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let hour = Duration::from_secs(60 * 60);
+        let service = Service::with(database, |config| config.retention = hour).await;
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let waiting = chain(&[
+            ("start", "OnManual", json!({})),
+            ("wait", "Wait", json!({"durationMs": 7_200_000})),
+            ("end", "Return", json!({"value": 7})),
+        ]);
+        let id = service.deployed(&ann, &waiting).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        parked(&service, &ann, &id, &run).await;
+        service.app.clock.advance(2 * hour);
+        let ended = service.ended(&ann, &id, &run).await;
+        assert_eq!(ended["output"], 7, "{ended}");
+        service.app.executions.clear_away().await.unwrap();
+        assert_eq!(total(&service, &ann.token, &id).await, 1);
+        service.app.clock.advance(hour + Duration::from_secs(1));
+        service.app.executions.clear_away().await.unwrap();
+        assert_eq!(total(&service, &ann.token, &id).await, 0);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

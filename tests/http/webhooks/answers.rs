@@ -101,6 +101,7 @@ each_database! {
                 "Location": "https://example.com/thanks", "X-Kind": "redirect", "Cache-Control": "max-age=60",
                 "Set-Cookie": "session=stolen", "Strict-Transport-Security": "max-age=1", "Clear-Site-Data": "\"*\"",
                 "Service-Worker-Allowed": "/", "X-Accel-Redirect": "/private", "Alt-Svc": "h3=\":443\"",
+                "Secure-Session-Registration": "(ES256);path=\"/webhooks/x\"", "X-LiteSpeed-Location": "/private",
                 "Content-Security-Policy": "default-src *",
             },
         }));
@@ -117,7 +118,7 @@ each_database! {
         assert_eq!(of("cache-control"), ["max-age=60"]);
         let refused = [
             "set-cookie", "strict-transport-security", "clear-site-data", "service-worker-allowed", "x-accel-redirect",
-            "alt-svc",
+            "alt-svc", "secure-session-registration", "x-litespeed-location",
         ];
         for name in refused {
             assert_eq!(of(name), Vec::<String>::new(), "{name}");

@@ -149,6 +149,8 @@ each_database! {
             assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
             assert_eq!(refused.wrong_fields(), [field], "{refused}");
         }
+        let missing = json_message(&hook, &json!({"text": "Hi"})).send().await;
+        assert_eq!(missing.body["error"]["message"], "The field `message` is missing: it is the text that is said.", "{missing}");
         let other = request(&hook, "POST").header("content-type", "text/plain").body("Hi").send().await;
         assert_eq!((other.status, other.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
         assert_eq!(request(&hook, "PUT").send().await.status, 405);

@@ -50,6 +50,13 @@ fn a_key_of_the_environment_goes_to_no_server_that_only_a_directory_names() {
     let mut stored = it.command(&it.files(), &["status"]);
     let (code, _, told) = output(stored.env("HEDDLE_API_KEY", &it.key));
     assert_eq!(code, 0, "{told}");
+    // A key that is for another server is not sent to this one, whose own is used.
+    let mut others = it.command(&it.files(), &["status"]);
+    others
+        .env("HEDDLE_API_KEY", "hdl_of_another")
+        .env("HEDDLE_URL", &theirs);
+    let (code, _, told) = output(&mut others);
+    assert_eq!(code, 0, "{told}");
 }
 
 /// What git takes for GnuPG, which leaves a mark.

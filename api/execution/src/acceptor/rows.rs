@@ -129,8 +129,8 @@ async fn set_apart(
     Ok((Load::of(load.owner, left), apart))
 }
 
-/// The same for one; whether its event is apart then. What has come before is not going to be stored, and nothing of it is: should
-/// its key be free by then, the event is stored in its row.
+/// The same for one row; whether its event is apart then. If its key is taken, the row is not going to be stored, so no pieces are. Should
+/// the key be free again by then, the event is stored in the row.
 async fn of_row(
     store: &Store,
     now: Timestamp,
@@ -140,7 +140,7 @@ async fn of_row(
 ) -> Result<bool, StoreError> {
     if let Some(key) = &row.key {
         let mut reader = store.reader().await?;
-        if runs::is_taken(&mut reader.db(), key, now).await? {
+        if runs::is_key_taken(&mut reader.db(), key, now).await? {
             return Ok(false);
         }
     }

@@ -23,8 +23,8 @@ impl Called {
     }
 }
 
-/// The key by which a call is made once. It has the attempt that the call belongs to. How a run ends that is not waited for is nothing to
-/// those that call it: it is there once, even if the first of them failed before it could note that.
+/// The key under which a call is made once: in each attempt if its end is waited for. A call that is not waited for is made once for all
+/// attempts, even if the first one failed before it could note that.
 pub(super) fn key_of(call: &Call, context: &CallContext) -> String {
     let attempt = if call.wait { context.attempt } else { 1 };
     format!("call {}@{attempt}", context.key)

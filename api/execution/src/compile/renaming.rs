@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct RenameRequest {
     /// The definition whose inner graph the node is in.
     pub definition: Option<String>,
     pub node_id: String,
@@ -14,7 +14,7 @@ pub struct Wanted {
     pub label: String,
 }
 
-impl Wanted {
+impl RenameRequest {
     pub(super) fn renaming(&self) -> Renaming<'_> {
         Renaming {
             definition: self.definition.as_deref(),

@@ -2,7 +2,7 @@
 //! worker sees bytes of one user only and ends with the turn, so whoever takes one over has gained nothing by it.
 
 use super::findings::Compiled;
-use super::renaming::{Renamed, Wanted};
+use super::renaming::{RenameRequest, Renamed};
 use super::sources::{READ_FACTOR, Sources};
 use super::turns::Turn;
 use super::validation::Validation;
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         &mut self,
         budget: &Budget,
         sources: Sources,
-        wanted: Wanted,
+        wanted: RenameRequest,
     ) -> Result<Renamed, ServiceError> {
         let Some(command) = self.command else {
             return self.rename_here(budget, sources, wanted).await;
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
         &self,
         budget: &Budget,
         sources: Sources,
-        wanted: Wanted,
+        wanted: RenameRequest,
     ) -> Result<Renamed, ServiceError> {
         let limits = Options::default().limits;
         let share = self.share(budget, sources.memory(limits) / READ_FACTOR).await?;

@@ -1,6 +1,6 @@
 //! What is compiled, as the JSON in which it came. Knows nothing of where it is compiled.
 
-use super::renaming::{Renamed, Wanted};
+use super::renaming::{RenameRequest, Renamed};
 use super::validation::{NeededRights, Validation};
 use heddle_compiler::{Diagnostic, GraphLimits, Options, text};
 use heddle_model::error::ServiceError;
@@ -110,7 +110,7 @@ impl Sources {
     }
 
     /// Reads them and finds the places that name a node.
-    pub(super) fn rename(self, wanted: &Wanted) -> Result<Renamed, Unreadable> {
+    pub(super) fn rename(self, wanted: &RenameRequest) -> Result<Renamed, Unreadable> {
         let mut options = Options::default();
         if let Some(diagnostic) = self.too_large(&options) {
             return Ok(Renamed::TooLarge(diagnostic.message));

@@ -338,10 +338,10 @@ impl Validation {
     /// All of it, from the compiler's findings.
     pub(super) fn new(explained: Vec<Explained>, found: Vec<heddle_compiler::Diagnostic>) -> Self {
         let expressions_omitted = explained.len().saturating_sub(EXPRESSIONS_MAX);
-        let told = explained.into_iter().take(EXPRESSIONS_MAX);
+        let listed = explained.into_iter().take(EXPRESSIONS_MAX);
         Validation {
             diagnostics: found.into_iter().map(Diagnostic::from).collect(),
-            expressions: told.map(EvaluatedExpression::from).collect(),
+            expressions: listed.map(EvaluatedExpression::from).collect(),
             expressions_omitted,
             rights: None,
         }

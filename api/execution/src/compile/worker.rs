@@ -4,7 +4,7 @@
 //! service trusts no length and no letter of an answer; machine code it has to trust (ARCHITECTURE.md).
 
 use super::findings::{Compiled, Finding};
-use super::renaming::{Renamed, Wanted};
+use super::renaming::{RenameRequest, Renamed};
 use super::sources::{Sources, Unreadable};
 use super::validation::{Diagnostic, Validation};
 use heddle_compiler::{Artifact, NodeEffects, Options};
@@ -35,7 +35,7 @@ struct SentOptions {
     trace: bool,
     breakpoints: Vec<String>,
     #[serde(default)]
-    renaming: Option<Wanted>,
+    renaming: Option<RenameRequest>,
     /// Whether a validation tells the rights as well.
     #[serde(default)]
     rights: bool,
@@ -67,7 +67,7 @@ pub fn validation_request(sources: Sources, with_rights: bool) -> serde_json::Re
 }
 
 /// Asks for the places that name a node.
-pub(super) fn rename_request(sources: Sources, wanted: Wanted) -> serde_json::Result<Vec<u8>> {
+pub(super) fn rename_request(sources: Sources, wanted: RenameRequest) -> serde_json::Result<Vec<u8>> {
     let sent = SentOptions {
         renaming: Some(wanted),
         ..SentOptions::of(&Options::default())

@@ -3,12 +3,14 @@
 use crate::active_deployments::ActiveDeployments;
 use crate::compile::validation::NeededRights;
 use crate::deployment::Origin;
+use heddle_catalogue::Start;
 use heddle_model::access::Scope;
 use heddle_model::error::{Code, Detail, ServiceError};
 use heddle_model::ids::PatternId;
 use heddle_model::status::DeploymentStatus;
 use heddle_model::tenant::Tenant;
-use heddle_store::{Store, connections, deployments, secrets};
+use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::{Store, connections, secrets};
 use serde::Serialize;
 use std::collections::HashSet;
 use utoipa::ToSchema;
@@ -29,7 +31,7 @@ pub struct Missing {
     /// Connections that the workspace does not have.
     #[schema(example = json!(["orders-db"]))]
     pub connections: Vec<String>,
-    /// Patterns that it calls and that have no active deployment which its runs could call.
+    /// Patterns that it calls, or names as its error pattern, and that have no active deployment which its runs could start.
     #[schema(example = json!([]))]
     pub patterns: Vec<String>,
 }
@@ -87,6 +89,7 @@ pub(super) async fn missing(
     tenant: Tenant,
     origin: Origin,
     needed: &NeededRights,
+    error_pattern: Option<&str>,
 ) -> Result<Missing, ServiceError> {
     let mut missing = Missing::default();
     let mut reader = store.reader().await?;
@@ -114,25 +117,34 @@ pub(super) async fn missing(
     }
     drop(reader);
     for name in needed.patterns.iter().filter(|name| *name != ANY) {
-        if !is_callable((store, active), name, tenant, origin).await? {
+        if deployed((store, active), name, tenant, origin).await?.is_none() {
             missing.patterns.push(name.clone());
+        }
+    }
+    // Nobody would notice otherwise: when a run fails, only the server's log says that nothing handles it.
+    if let Some(name) = error_pattern {
+        let found = deployed((store, active), name, tenant, origin).await?;
+        let handles = found.is_some_and(|row| row.has_trigger_of(Start::Error.type_name()));
+        if !handles && !missing.patterns.iter().any(|known| known == name) {
+            missing.patterns.push(name.to_owned());
         }
     }
     Ok(missing)
 }
 
-async fn is_callable(
+/// The active deployment that runs of this origin find of a pattern.
+async fn deployed(
     (store, active): (&Store, &ActiveDeployments),
     name: &str,
     tenant: Tenant,
     origin: Origin,
-) -> Result<bool, ServiceError> {
+) -> Result<Option<DeploymentRow>, ServiceError> {
     let Ok(pattern) = name.parse::<PatternId>() else {
-        return Ok(false);
+        return Ok(None);
     };
     let slot = active.slot_for(pattern, origin).await?;
     let found = deployments::in_slot_for_system(&mut store.reader().await?.db(), slot).await?;
-    Ok(found.is_some_and(|row| {
+    Ok(found.filter(|row| {
         row.status == DeploymentStatus::Active && Tenant::of(row.user_id, row.workspace_id) == tenant
     }))
 }

@@ -115,13 +115,15 @@ impl Planner<'_> {
         &self,
         editor: &Editor,
         (row, needed): (&DeploymentRow, &NeededRights),
+        error_pattern: Option<&str>,
     ) -> Result<Missing, ServiceError> {
         let origin = Origin {
             environment: row.environment_id,
             is_main: row.slot().is_main(),
         };
         let tenant = Tenant::of(row.user_id, row.workspace_id);
-        missing((self.store, self.active), editor, tenant, origin, needed).await
+        let services = (self.store, self.active);
+        missing(services, editor, tenant, origin, needed, error_pattern).await
     }
 
     /// Where it would go, and what is there.
@@ -187,7 +189,9 @@ impl Planner<'_> {
             environment,
             is_main: slot.is_main(),
         };
-        missing((self.store, self.active), editor, tenant, origin, rights).await
+        let error_pattern = ready.manifest.settings.error_pattern_id.as_deref();
+        let services = (self.store, self.active);
+        missing(services, editor, tenant, origin, rights, error_pattern).await
     }
 
     async fn schedules(

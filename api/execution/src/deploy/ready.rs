@@ -128,14 +128,14 @@ impl Maker<'_> {
             }
             None => None,
         };
-        let told = |error: LoadError| match error {
+        let refused = |error: LoadError| match error {
             LoadError::Failed(error) => error,
             LoadError::Unusable(reason) => reason.refused(),
         };
         let wasm = self.modules.stored(&source.artifact, editor.user());
-        let wasm = wasm.await.map_err(told)?;
+        let wasm = wasm.await.map_err(refused)?;
         let wasm = wasm.ok_or_else(|| Unusable::Gone.refused())?;
-        let program = self.modules.load(&source).await.map_err(told)?;
+        let program = self.modules.load(&source).await.map_err(refused)?;
         let manifest = program.manifest().clone();
         let module = (source.artifact, &manifest);
         Ok(Ready {

@@ -1,7 +1,7 @@
 //! What editors try: nothing of it is deployed, and nothing is stored as a run.
 
 use super::Executions;
-use crate::compile::{Compiled, Renamed, Sources, Validation, Wanted};
+use crate::compile::{Compiled, RenameRequest, Renamed, Sources, Validation};
 use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
 use crate::preview::{self, Preview, PreviewRequest};
 use crate::replay::{self, Against, Candidate, PreparedReplay, ReplayRequest};
@@ -37,7 +37,7 @@ impl Executions {
         &self,
         scope: &Scope,
         sources: Sources,
-        wanted: Wanted,
+        wanted: RenameRequest,
     ) -> Result<Renamed, ServiceError> {
         self.0.test_runs.rename(scope, sources, wanted).await
     }

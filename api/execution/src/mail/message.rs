@@ -165,7 +165,7 @@ impl Write for Left {
 
 /// The answer that says why a message is rejected.
 pub(super) fn refusal(refused: Refused) -> Vec<u8> {
-    // What can't be written is not an answer, and is taken for none.
+    // If it can't be written, the answer is empty, which can't be read either.
     framed(&serde_json::to_vec(&Reply::<()>::Refused(refused)).unwrap_or_default())
 }
 

@@ -50,8 +50,8 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let takes_http = options.get_config_value(&ClientConfigKey::AllowHttp);
         let seconds = |key: ClientConfigKey| {
-            let told = options.get_config_value(&key)?;
-            let seconds = told.strip_suffix('s')?.parse().ok()?;
+            let setting = options.get_config_value(&key)?;
+            let seconds = setting.strip_suffix('s')?.parse().ok()?;
             Some(Duration::from_secs(seconds))
         };
         let client = reqwest::Client::builder()

@@ -253,14 +253,14 @@ fn what_does_not_fit_is_told_to_whoever_fills_it_in() {
 fn a_program_is_told_of_names_that_are_no_fields() {
     let parameters = json!({"title": "F", "fields": [{"name": "name"}, {"name": "yes", "type": "checkbox"}]});
     let form = Form::of(parameters.as_object().unwrap());
-    let told = |given: Value| form.unknown(given.as_object().unwrap());
-    assert_eq!(told(json!({"name": "Ann"})), None);
+    let unknown = |given: Value| form.unknown(given.as_object().unwrap());
+    assert_eq!(unknown(json!({"name": "Ann"})), None);
     assert_eq!(
-        told(json!({"nmae": "Ann", "yes": true})).unwrap(),
+        unknown(json!({"nmae": "Ann", "yes": true})).unwrap(),
         "The form has no field `nmae`: its fields are `name`, `yes`."
     );
     let many: Map<String, Value> = (0..9).map(|number| (format!("n{number}"), json!(1))).collect();
-    assert!(told(many.into()).unwrap().contains("`n4` and others"));
+    assert!(unknown(many.into()).unwrap().contains("`n4` and others"));
 }
 
 #[test]
@@ -313,8 +313,11 @@ fn a_program_sends_numbers_and_truth_values_and_no_files() {
 fn what_is_large_is_compared_with_no_expression_and_each_choice_once() {
     let long = "a".repeat((64 << 10) + 1);
     assert_eq!(sent(json!({}), json!(long)), Ok(json!(long)));
-    let told = sent(json!({"pattern": "a+"}), json!(long)).unwrap_err();
-    assert_eq!(told, "Enter a shorter text: this one is too long to be checked.");
+    let refused = sent(json!({"pattern": "a+"}), json!(long)).unwrap_err();
+    assert_eq!(
+        refused,
+        "Enter a shorter text: this one is too long to be checked."
+    );
     let field = json!({"type": "checkboxes", "options": ["red", "blue"]});
     let many = vec![json!("blue"); 100_000];
     assert_eq!(sent(field.clone(), json!(many)), Ok(json!(["blue"])));

@@ -22,7 +22,7 @@ use heddle_store::{Db, Load, StoreError, audit, hosting};
 const NAME_CHARS_MAX: usize = 100;
 
 /// What is to be imported, and how.
-pub struct Wanted {
+pub struct ArchiveImport {
     /// The archive's beginning.
     pub manifest: Manifest,
     /// What the archive was locked with.
@@ -63,8 +63,8 @@ impl From<ImportRow> for Progress {
 }
 
 /// Makes a suspended workspace for an archive.
-pub async fn begin(service: &Service, wanted: Wanted) -> Result<Progress, ServiceError> {
-    let Wanted {
+pub async fn begin(service: &Service, wanted: ArchiveImport) -> Result<Progress, ServiceError> {
+    let ArchiveImport {
         manifest,
         passphrase,
         owner,
@@ -120,7 +120,8 @@ async fn owner_of(
     user.ok_or_else(|| {
         ServiceError::field(
             "owner",
-            "is needed: none of the workspace's owners has an account here (with a verified address)",
+            "is needed, the email of somebody who has an account here: none of the workspace's owners has one (with a verified \
+             address)",
         )
     })
 }

@@ -87,14 +87,14 @@ impl ExternalProvider {
         let provider = &self.0;
         let endpoints = provider.endpoints(now).await;
         let url = endpoints.and_then(|endpoints| provider.authorize_url(&endpoints, attempt));
-        Ok(url.map_err(|error| self.told(error, &[]))?.into())
+        Ok(url.map_err(|error| self.service_error(error, &[]))?.into())
     }
 
     /// Exchanges a code for the identity of the person who logged in.
     pub async fn identify(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, ServiceError> {
         let sent = [login.code, login.code_verifier.unwrap_or_default()];
         let exchanged = self.exchange(login, now).await;
-        exchanged.map_err(|error| self.told(error, &sent))
+        exchanged.map_err(|error| self.service_error(error, &sent))
     }
 
     async fn exchange(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, LoginError> {
@@ -136,7 +136,7 @@ impl ExternalProvider {
     }
 
     /// What a client is told; the reason is for the operator. The provider may have put into it what it was sent.
-    fn told(&self, error: LoginError, sent: &[&str]) -> ServiceError {
+    fn service_error(&self, error: LoginError, sent: &[&str]) -> ServiceError {
         let client_secret = self.settings().client_secret.expose_secret();
         let secrets = [sent, &[client_secret][..]].concat();
         match error {
@@ -170,13 +170,19 @@ mod tests {
         let secrets = ["code-of-ann", "the client's secret"];
         let reason = anyhow!("no code code-of-ann for the%20client%27s%20secret")
             .context("the token endpoint answered 400");
-        let told = shown(&reason, &secrets);
-        assert!(told.contains("the token endpoint answered 400"), "{told}");
-        assert!(!told.contains("code-of-ann") && !told.contains("%27s"), "{told}");
-        let told = shown(&anyhow!("{}", "x\n".repeat(1 << 20)), &secrets);
+        let reason_shown = shown(&reason, &secrets);
         assert!(
-            told.chars().count() <= REASON_CHARS_MAX + 1 && !told.contains('\n'),
-            "{told}"
+            reason_shown.contains("the token endpoint answered 400"),
+            "{reason_shown}"
+        );
+        assert!(
+            !reason_shown.contains("code-of-ann") && !reason_shown.contains("%27s"),
+            "{reason_shown}"
+        );
+        let reason_shown = shown(&anyhow!("{}", "x\n".repeat(1 << 20)), &secrets);
+        assert!(
+            reason_shown.chars().count() <= REASON_CHARS_MAX + 1 && !reason_shown.contains('\n'),
+            "{reason_shown}"
         );
     }
 }

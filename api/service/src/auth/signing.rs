@@ -42,14 +42,14 @@ pub struct Candidates<'k> {
 }
 
 impl<'k> Candidates<'k> {
-    /// Those that can have signed by this algorithm, and are not said to be others than the one with this id.
+    /// Keys for this algorithm, without those that have another id than this one.
     pub fn of(keys: &'k [Jwk], algorithm: Algorithm, id: Option<&str>) -> Self {
         let is_other = |key: &Jwk| id.is_some() && own_id(key).is_some_and(|own| id != Some(own));
         let fits = |key: &&Jwk| is_of(key, algorithm) && !is_other(key);
-        let (mut keys, dear): (Vec<&Jwk>, Vec<&Jwk>) =
+        let (mut keys, costly): (Vec<&Jwk>, Vec<&Jwk>) =
             keys.iter().filter(fits).partition(|key| is_affordable(key));
         keys.sort_by_key(|key| id.is_some() && own_id(key).is_none());
-        let left_out = match (dear.is_empty(), keys.len() > CANDIDATES_MAX) {
+        let left_out = match (costly.is_empty(), keys.len() > CANDIDATES_MAX) {
             (false, _) => {
                 Some("its key is one of RSA with more than 4,096 bits, by which nothing is checked")
             }

@@ -234,13 +234,13 @@ fn between(before: &Value, after: &Value) -> Differences {
     if found.is_empty() {
         return found;
     }
-    let told = Differences::between(&covered(before), &covered(after), &Path::default(), &[]);
-    match told.is_empty() {
+    let differences = Differences::between(&covered(before), &covered(after), &Path::default(), &[]);
+    match differences.is_empty() {
         true => Differences {
             listed: Vec::new(),
             omitted: 1,
         },
-        false => told,
+        false => differences,
     }
 }
 

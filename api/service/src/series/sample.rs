@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// What runs took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Took {
+pub struct TimeAndFuel {
     /// Percentiles of durations by the nearest rank, in milliseconds; `None`: none has ended.
     pub p50_ms: Option<i64>,
     /// The same.
@@ -60,7 +60,7 @@ impl Weighted {
     }
 
     /// What the runs took of which `is_of` says so, by deployment and number of the stretch.
-    pub fn took(&self, is_of: impl Fn(DeploymentId, i64) -> bool) -> Took {
+    pub fn took(&self, is_of: impl Fn(DeploymentId, i64) -> bool) -> TimeAndFuel {
         let of = || self.0.iter().filter(|run| is_of(run.deployment, run.number));
         let ended: Vec<(i64, f64)> = of()
             .filter_map(|run| Some((run.duration_ms?, run.weight)))
@@ -76,7 +76,7 @@ impl Weighted {
             });
             found.map(|(duration, _)| *duration)
         };
-        Took {
+        TimeAndFuel {
             p50_ms: percentile(50.0),
             p95_ms: percentile(95.0),
             p99_ms: percentile(99.0),

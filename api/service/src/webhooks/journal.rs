@@ -53,7 +53,7 @@ enum Message {
 #[derive(Clone)]
 pub struct Journal {
     messages: mpsc::Sender<Message>,
-    /// By who owns what is deployed, however many webhooks that has.
+    /// By the owner of what is deployed, however many webhooks they have.
     rooms: Rooms<Option<UserId>>,
 }
 
@@ -68,8 +68,8 @@ impl Journal {
         }
     }
 
-    /// Room to keep an event of so many bytes of an owner's until it is written; whose are not deployed share theirs. `None`: it is not to
-    /// be kept, since too much is already.
+    /// Room to keep an owner's event of so many bytes until it is written; events of webhooks that are not deployed have one room together.
+    /// `None`: it is not to be kept, since too much is kept already.
     pub fn tap_room(&self, owner: Option<UserId>, bytes: usize) -> Option<Room<Option<UserId>>> {
         self.rooms.take(owner, bytes)
     }

@@ -64,7 +64,7 @@ struct Kept {
 #[derive(Debug)]
 pub struct Unchecked {
     /// What the sender is told, who may be anybody.
-    pub told: ServiceError,
+    pub error: ServiceError,
     /// What the webhook's owner reads, in its log.
     pub reason: String,
 }
@@ -163,7 +163,7 @@ impl KeySets {
         // Whoever made the webhook chose the name that is looked up.
         let found = names_for(Some(owner.as_u128()), self.get(owner, address, &token)).await;
         found.map(Some).map_err(|Missing { problem, wait_s }| Unchecked {
-            told: Code::Unavailable
+            error: Code::Unavailable
                 .with("The sender's token can't be checked right now: send the request again later.")
                 .retry_after_s(wait_s),
             reason: format!("The sender's token can't be checked: {problem}."),

@@ -27,7 +27,7 @@ pub struct Given {
     variables: Value,
     secrets: BTreeMap<String, String>,
     missing: BTreeSet<String>,
-    told: Option<String>,
+    noted: Option<String>,
 }
 
 impl Given {
@@ -39,7 +39,7 @@ impl Given {
             variables: json!({}),
             secrets: BTreeMap::new(),
             missing: BTreeSet::new(),
-            told: None,
+            noted: None,
         }
     }
 
@@ -50,13 +50,13 @@ impl Given {
             Some(name) => environments::read(directory, name)?,
             None => None,
         };
-        let told = match &name {
+        let noted = match &name {
             Some(name) => format!("variables are those of environments/{name}.json"),
             None => "there are no variables: no environment is named development".to_owned(),
         };
-        if self.told.as_ref() != Some(&told) {
-            output::note(&told);
-            self.told = Some(told);
+        if self.noted.as_ref() != Some(&noted) {
+            output::note(&noted);
+            self.noted = Some(noted);
         }
         let environment = environment.unwrap_or_else(|| json!({"variables": {}, "secrets": []}));
         let variables = &environment["variables"];
@@ -91,7 +91,7 @@ impl Given {
 
     async fn bring_secrets(&mut self, listed: BTreeSet<String>, local: &Local) -> Result<(), Failure> {
         let mut secrets: BTreeMap<String, String> = match self.file.exists() {
-            true => input::read_json(&self.file, "the secrets", DATA_BYTES_MAX)?,
+            true => input::read_json(&self.file, "the file of secrets", DATA_BYTES_MAX)?,
             false => BTreeMap::new(),
         };
         for (name, value) in std::env::vars_os() {

@@ -171,8 +171,8 @@ fn command(arguments: &[&str], folder: &Path, cache_dir: Option<&Path>) -> Resul
 fn user(mut command: Command) -> Result<String, Failure> {
     let made = command.stdin(Stdio::null()).output();
     let made = made.map_err(|error| failed("make a user", &error))?;
-    let told: Value = serde_json::from_slice(&made.stdout).unwrap_or_default();
-    let password = told["password"].as_str().map(str::to_owned);
+    let created: Value = serde_json::from_slice(&made.stdout).unwrap_or_default();
+    let password = created["password"].as_str().map(str::to_owned);
     password.ok_or_else(|| failed("make a user", &String::from_utf8_lossy(&made.stderr)))
 }
 

@@ -79,9 +79,9 @@ pub(super) fn run(args: &OpenApiArgs) -> Result<ExitCode, Failure> {
     match args.json {
         true => {
             let names: Vec<&String> = api.node_definitions.keys().collect();
-            let told =
+            let data =
                 json!({"title": api.title, "output": written, "definitions": names, "report": api.report});
-            output::result(&format!("{told:#}"))?;
+            output::result(&format!("{data:#}"))?;
         }
         false => output::result(&as_text(&api, written.as_deref()))?,
     }
@@ -107,8 +107,8 @@ fn list(operations: &[ApiOperation], json: bool) -> Result<ExitCode, Failure> {
             true => String::new(),
             false => format!(" [{}]", one.tags.join(", ")),
         };
-        let told = format!("{}{tags}\n  {} {}  {}", one.id, one.method, one.path, one.title);
-        told.trim_end().to_owned()
+        let text = format!("{}{tags}\n  {} {}  {}", one.id, one.method, one.path, one.title);
+        text.trim_end().to_owned()
     };
     let lines: Vec<String> = operations.iter().map(line).collect();
     output::result(&lines.join("\n"))?;

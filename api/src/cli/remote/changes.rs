@@ -2,7 +2,7 @@
 
 use super::opened;
 use super::words::{line, report, state_of, word};
-use super::workspace_files::{Wanted, WorkspaceFiles};
+use super::workspace_files::{Selection, WorkspaceFiles};
 use crate::cli::case;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
@@ -128,7 +128,7 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Those that are named, or all.
-fn selected(all: Vec<Pattern>, wanted: &Wanted) -> Result<Vec<Pattern>, Failure> {
+fn selected(all: Vec<Pattern>, wanted: &Selection) -> Result<Vec<Pattern>, Failure> {
     let is_there = |name: &str| all.iter().any(|pattern| pattern.name == name);
     if let Some(missing) = wanted.patterns.iter().flatten().find(|name| !is_there(name)) {
         return Err(Failure::usage(format!(
@@ -140,7 +140,7 @@ fn selected(all: Vec<Pattern>, wanted: &Wanted) -> Result<Vec<Pattern>, Failure>
 }
 
 /// The tests of the patterns that are named, or all.
-fn selected_tests(all: Vec<Test>, wanted: &Wanted) -> Vec<Test> {
+fn selected_tests(all: Vec<Test>, wanted: &Selection) -> Vec<Test> {
     let is_wanted = |test: &Test| wanted.has_pattern(&test.pattern);
     all.into_iter().filter(is_wanted).collect()
 }
@@ -148,7 +148,7 @@ fn selected_tests(all: Vec<Test>, wanted: &Wanted) -> Vec<Test> {
 /// Prints what has changed since both sides were in step, by node.
 pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
-    let wanted = Wanted::of(&args.patterns);
+    let wanted = Selection::of(&args.patterns);
     serve::wait(async {
         let all = sync::patterns(&directory, &server).await?;
         for mut pattern in selected(all, &wanted)? {
@@ -211,7 +211,7 @@ async fn pull_all(
     args: &PullArgs,
     prefer: Option<Prefer>,
 ) -> Result<bool, Failure> {
-    let wanted = Wanted::of(&args.patterns);
+    let wanted = Selection::of(&args.patterns);
     let all = sync::patterns(directory, server).await?;
     let mut is_whole = true;
     let mut count = 0;
@@ -277,7 +277,7 @@ async fn push_all(
     names: &[String],
     options: PushOptions<'_>,
 ) -> Result<(), Failure> {
-    let wanted = Wanted::of(names);
+    let wanted = Selection::of(names);
     let mut all = selected(sync::patterns(directory, server).await?, &wanted)?;
     let mut around = WorkspaceFiles::wanted(directory, server, &wanted).await?;
     let mut obstacles = around.obstacles(directory, options);

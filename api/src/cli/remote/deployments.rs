@@ -99,13 +99,13 @@ pub fn deployments(args: &DeploymentsArgs) -> Result<ExitCode, Failure> {
             false => deployers(&server, &ids).await?,
         };
         let names = names(&directory);
-        let mut told = subscriptions(&server).await?;
+        let mut of_deployments = subscriptions(&server).await?;
         let mut lines: Vec<Line> = found
             .iter()
             .map(|deployment| line(deployment, &names, by.as_ref()))
             .collect();
         for line in &mut lines {
-            line.subscriptions = told.remove(&line.deployment_id).unwrap_or_default();
+            line.subscriptions = of_deployments.remove(&line.deployment_id).unwrap_or_default();
         }
         lines.sort();
         print(args, &lines, by.is_none())
@@ -123,12 +123,12 @@ fn print(args: &DeploymentsArgs, lines: &[Line], is_hidden: bool) -> Result<(), 
     }
     output::result(&table(lines))?;
     for line in lines {
-        for told in line
+        for subscribed in line
             .subscriptions
             .iter()
-            .filter(|told| told.status != "active" || told.error.is_some())
+            .filter(|subscribed| subscribed.status != "active" || subscribed.error.is_some())
         {
-            output::note(&warning(line, told));
+            output::note(&warning(line, subscribed));
         }
     }
     if is_hidden {
@@ -138,11 +138,14 @@ fn print(args: &DeploymentsArgs, lines: &[Line], is_hidden: bool) -> Result<(), 
 }
 
 /// What is to be known of a service that does not send, or could not be asked.
-fn warning(line: &Line, told: &Subscribed) -> String {
+fn warning(line: &Line, subscribed: &Subscribed) -> String {
     let place = line.environment.as_deref().map(|name| format!(" in {name}"));
     let (place, error) = (
         place.unwrap_or_default(),
-        told.error.as_deref().unwrap_or("heddle is about to register it"),
+        subscribed
+            .error
+            .as_deref()
+            .unwrap_or("heddle is about to register it"),
     );
     let Line { pattern, .. } = line;
     let Subscribed {
@@ -150,7 +153,7 @@ fn warning(line: &Line, told: &Subscribed) -> String {
         service,
         status,
         ..
-    } = told;
+    } = subscribed;
     format!("{pattern}{place}: the webhook of `{node_id}` at {service} is {status}: {error}")
 }
 
@@ -165,13 +168,13 @@ async fn subscriptions(server: &Server) -> Result<HashMap<String, Vec<Subscribed
             Err(Error::Refused { status: 404, .. }) => return Ok(all),
             Err(error) => return Err(error.into()),
         };
-        for told in page["data"].as_array().into_iter().flatten() {
-            let text = |name: &str| plain(told[name].as_str().unwrap_or_default());
+        for listed in page["data"].as_array().into_iter().flatten() {
+            let text = |name: &str| plain(listed[name].as_str().unwrap_or_default());
             all.entry(text("deploymentId")).or_default().push(Subscribed {
                 node_id: text("nodeId"),
                 service: text("service"),
                 status: text("status"),
-                error: told["lastError"]["message"].as_str().map(plain),
+                error: listed["lastError"]["message"].as_str().map(plain),
             });
         }
         match next(&page) {

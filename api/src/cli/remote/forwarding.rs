@@ -85,7 +85,7 @@ struct Forwarder {
     newest: Value,
     looks: u32,
     /// What was said last of something that is waited for.
-    told: String,
+    noted: String,
 }
 
 /// Forwards events until it is interrupted. `url`: to this address; empty: to `heddle dev`.
@@ -123,7 +123,7 @@ pub fn forward(pattern: &str, url: &str) -> Result<ExitCode, Failure> {
         done: BTreeSet::new(),
         newest: Value::Null,
         looks: 0,
-        told: String::new(),
+        noted: String::new(),
     };
     serve::wait(Box::pin(forwarder.follow()))??;
     Ok(ExitCode::SUCCESS)
@@ -154,8 +154,8 @@ impl Forwarder {
 
     /// Says once what is waited for.
     fn note_once(&mut self, what: &str) {
-        if self.told != what {
-            what.clone_into(&mut self.told);
+        if self.noted != what {
+            what.clone_into(&mut self.noted);
             output::note(&format!("{what}; trying again"));
         }
     }
@@ -187,7 +187,7 @@ impl Forwarder {
         self.remember();
         self.newest = newest;
         self.looks = 0;
-        self.told.clear();
+        self.noted.clear();
         Ok(())
     }
 

@@ -133,8 +133,8 @@ async fn listen(
             return true;
         }
         if is_missing {
-            let told = (MISSED.to_owned(), json!({"what": "all"}));
-            is_missing = sender.try_send(told).is_err();
+            let missed = (MISSED.to_owned(), json!({"what": "all"}));
+            is_missing = sender.try_send(missed).is_err();
         }
         match sender.try_send((event.clone(), data)) {
             Ok(()) => true,

@@ -95,9 +95,13 @@ pub struct OpenArgs {
 pub(super) fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str, Failure> {
     let name = pattern_name(name);
     let locked = directory.locked.get(name).ok_or_else(|| {
-        Failure::usage(format!(
-            "`{name}` has not been pushed or pulled yet: `heddle status` lists what differs"
-        ))
+        Failure::usage(match directory.path_of(name).is_dir() {
+            true => format!("`{name}` has not been pushed yet: `heddle push {name}` stores it on the server"),
+            false => format!(
+                "there is no pattern `{name}` here: `heddle status` lists what is new on the server, and `heddle pull` \
+                 brings it"
+            ),
+        })
     })?;
     Ok(&locked.id)
 }

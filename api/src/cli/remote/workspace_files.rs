@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 const FOLDER: &str = "environments/";
 
 /// What a command is about; `None`: all.
-pub struct Wanted {
+pub struct Selection {
     /// By the names of their directories.
     pub patterns: Option<Vec<String>>,
     /// By the names of their files.
     environments: Option<Vec<String>>,
 }
 
-impl Wanted {
+impl Selection {
     /// What is named, or all if nothing is.
     pub fn of(names: &[String]) -> Self {
         if names.is_empty() {
-            return Wanted {
+            return Selection {
                 patterns: None,
                 environments: None,
             };
@@ -39,7 +39,7 @@ impl Wanted {
                 None => patterns.push(pattern_name(name).to_owned()),
             }
         }
-        Wanted {
+        Selection {
             patterns: Some(patterns),
             environments: Some(environments),
         }
@@ -69,7 +69,7 @@ impl WorkspaceFiles {
     }
 
     /// As far as the command names it.
-    pub async fn wanted(directory: &Directory, server: &Server, wanted: &Wanted) -> Result<Self, Failure> {
+    pub async fn wanted(directory: &Directory, server: &Server, wanted: &Selection) -> Result<Self, Failure> {
         let Some(files) = &wanted.environments else {
             return Self::all(directory, server).await;
         };
@@ -165,8 +165,8 @@ impl WorkspaceFiles {
         let connections = self.connections.iter().filter(|_| on_server);
         for connections in connections.filter(|connections| connections.there != Since::Same) {
             output::result(&format!("{CONNECTIONS}:"))?;
-            for told in connections.unlisted() {
-                output::result(&format!("  + {told}"))?;
+            for unlisted in connections.unlisted() {
+                output::result(&format!("  + {unlisted}"))?;
             }
         }
         Ok(())
@@ -232,11 +232,11 @@ impl WorkspaceFiles {
             let (done, waiting) = pushed;
             if let Some(done) = done {
                 count += 1;
-                let told = match done {
+                let text = match done {
                     Done::Stored => format!("{place}: schedules stored"),
                     done => report(&place, &done),
                 };
-                output::result(&told)?;
+                output::result(&text)?;
             } else if environment.here == Since::Gone && environment.there == Since::Same {
                 output::note(&format!(
                     "{place}: removed here, and still on the server: --delete deletes it with its secrets"

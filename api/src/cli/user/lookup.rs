@@ -8,8 +8,8 @@ use std::error::Error;
 
 /// Nobody has this email.
 pub(super) fn nobody(email: &str) -> Failure {
-    let told = format!("no user has the email {email}");
-    Failure::new(Exit::Failed, "NOT_FOUND", told)
+    let message = format!("no user has the email {email}");
+    Failure::new(Exit::Failed, "NOT_FOUND", message)
 }
 
 /// The user with this email.

@@ -96,9 +96,9 @@ fn conflict(plan: &Plan) -> Failure {
 fn report(json: bool, email: &str, plan: &Plan, is_done: bool) -> Result<(), Failure> {
     let names: Vec<&str> = plan.go.iter().map(|workspace| &*workspace.name).collect();
     if json {
-        let told = json!({"email": email, "removed": is_done, "workspaces": names, "patterns": plan.patterns,
+        let data = json!({"email": email, "removed": is_done, "workspaces": names, "patterns": plan.patterns,
             "activeDeployments": plan.deployments});
-        return output::result(&told.to_string());
+        return output::result(&data.to_string());
     }
     let (verb, workspaces) = (
         if is_done { "is removed" } else { "would be removed" },

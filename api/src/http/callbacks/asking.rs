@@ -117,20 +117,20 @@ pub(super) async fn submit(
     files.hold(Holder::Run(run)).await?;
     // From here on it may have them, whatever becomes of this request.
     files.keep();
-    let told = app.executions.call_back(run, place, event).await;
+    let called = app.executions.call_back(run, place, event).await;
     let is_refused = |error: &ServiceError| is_late(error) || error.code() == Code::PayloadTooLarge;
-    if told.as_ref().is_err_and(is_refused) {
+    if called.as_ref().is_err_and(is_refused) {
         files.discard().await?;
     }
-    let told = match told {
+    let called = match called {
         Err(error) if by_page && leads_on(kind, &error) => return Ok(shown_step(app, run).await),
-        told => told?,
+        called => called?,
     };
-    if by_page && kind == CallbackKind::Step && told.page.is_none() {
+    if by_page && kind == CallbackKind::Step && called.page.is_none() {
         let path = app.executions.steps_path(run).await?;
         return Ok(page::lead(&format!("{FROM_CALLBACK}{path}")));
     }
-    Ok(response(told, by_page))
+    Ok(response(called, by_page))
 }
 
 /// What came of what was sent, once it was looked at.
@@ -145,9 +145,9 @@ fn look_at(form: &Form, parts: &Parts, sent: Sent, by_page: bool) -> Result<Outc
     let kind = sent.kind();
     let given = sent.fields(content_type(&parts.headers))?.unwrap_or_default();
     if kind == BodyKind::Json
-        && let Some(told) = form.unknown(&given)
+        && let Some(message) = form.unknown(&given)
     {
-        return Err(Code::Validation.with(told).into());
+        return Err(Code::Validation.with(message).into());
     }
     let checked = match kind {
         BodyKind::Json => form.check_json(&given),

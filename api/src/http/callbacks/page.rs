@@ -71,9 +71,9 @@ pub fn thanks(text: &str) -> Response {
 }
 
 /// What the caller gets whose call has counted.
-pub fn response(told: CallbackResponse, is_browser: bool) -> Response {
-    match told {
-        told if !is_browser => respond(told.body),
+pub fn response(answer: CallbackResponse, is_browser: bool) -> Response {
+    match answer {
+        answer if !is_browser => respond(answer.body),
         CallbackResponse { page: Some(html), .. } => of_pattern(html),
         // In the page, as text: a pattern's response must not act as a page of the service.
         CallbackResponse {
@@ -85,8 +85,8 @@ pub fn response(told: CallbackResponse, is_browser: bool) -> Response {
 }
 
 /// Strings are sent as text, anything else as JSON. A pattern's response must not act as a page of the service.
-fn respond(told: Value) -> Response {
-    let mut response = match told {
+fn respond(body: Value) -> Response {
+    let mut response = match body {
         Value::String(text) => Response::new(Body::from(text)),
         other => Json(other).into_response(),
     };

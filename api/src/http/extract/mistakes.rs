@@ -77,13 +77,13 @@ pub(super) fn of_json(path: &str, error: &serde_json::Error) -> ApiError {
         return ApiError::field("", format!("the body is not valid JSON: {error}"));
     }
     let text = error.to_string();
-    let told = text
+    let message = text
         .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(told, _)| told);
+        .map_or(text.as_str(), |(message, _)| message);
     let parent = if path == "." { "" } else { path };
     // serde names a missing or unknown field in the message, with the path of the object around it, and those that are known.
-    let known = || told.split('`').skip(3).step_by(2);
-    let named = |opening: &str| told.strip_prefix(opening)?.split('`').next();
+    let known = || message.split('`').skip(3).step_by(2);
+    let named = |opening: &str| message.strip_prefix(opening)?.split('`').next();
     let within = |name: &str| match parent {
         "" => name.to_owned(),
         _ if parent.ends_with(name) => parent.to_owned(),
@@ -95,23 +95,23 @@ pub(super) fn of_json(path: &str, error: &serde_json::Error) -> ApiError {
     if let Some(name) = named("unknown field `") {
         return ApiError::field(within(name), unknown(meant_by(name, known())));
     }
-    ApiError::field(parent, in_words(told))
+    ApiError::field(parent, in_words(message))
 }
 
 /// What is said of a value that its field does not take.
-pub(super) fn in_words(told: &str) -> String {
-    let told = match told {
+pub(super) fn in_words(message: &str) -> String {
+    let message = match message {
         "invalid digit found in string" | "cannot parse integer from empty string" => "expected i64",
         "number too large to fit in target type" => return "is too large".to_owned(),
         "number too small to fit in target type" => return "is too small".to_owned(),
         "provided string was not `true` or `false`" => "expected a boolean",
         other => other,
     };
-    if let Some(expected) = told.strip_prefix("expected ") {
+    if let Some(expected) = message.strip_prefix("expected ") {
         return format!("must be {}", expectation(expected));
     }
-    let Some((found, expected)) = told.rsplit_once(", expected ") else {
-        return format!("is wrong: {told}");
+    let Some((found, expected)) = message.rsplit_once(", expected ") else {
+        return format!("is wrong: {message}");
     };
     if found.starts_with("unknown variant `") {
         return format!("must be {expected}");
@@ -120,7 +120,7 @@ pub(super) fn in_words(told: &str) -> String {
         .strip_prefix("invalid type: ")
         .or_else(|| found.strip_prefix("invalid value: "))
     else {
-        return format!("is wrong: {told}");
+        return format!("is wrong: {message}");
     };
     // What follows is the value.
     let kind = json_kind(found.split(['"', '`']).next().unwrap_or_default().trim());

@@ -131,7 +131,7 @@ impl Filled {
         Filled(form.fields.iter().map(of).collect())
     }
 
-    /// What is wrong in fields, and of which only the beginning is shown.
+    /// What is wrong with fields, and which of them are shown only in part.
     pub fn messages(&self, mistakes: &[FieldError]) -> Vec<FieldError> {
         let mut messages = mistakes.to_vec();
         for (place, _) in self.0.iter().enumerate().filter(|(_, typed)| typed.is_cut) {

@@ -5,17 +5,17 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{self, Json, Path};
 use crate::http::reply::Enveloped;
-use crate::http::to_the_end::ToTheEnd;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use heddle_execution::ToTheEnd;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::WorkspaceId;
 use heddle_model::objects;
-use heddle_service::archives::{self, Export, Manifest, Progress, Wanted};
+use heddle_service::archives::{self, ArchiveImport, Export, Manifest, Progress};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -182,7 +182,7 @@ async fn begin_import(
     Json(request): Json<ImportTenantRequest>,
 ) -> Result<(StatusCode, Enveloped<Import>), ApiError> {
     let owner = request.owner.map(|owner| extract::text("owner", &owner, 300));
-    let wanted = Wanted {
+    let wanted = ArchiveImport {
         manifest: request.manifest,
         passphrase: request.passphrase,
         owner: owner.transpose()?,

@@ -25,6 +25,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::time::Sleep;
 
+/// Bytes of a piece that are not counted of an answer that is made while it is sent: those of files have no more.
+const SMALL_PIECE_BYTES: usize = 1 << 20;
+
 /// Serves the requests of one connection.
 pub(super) struct Exchange {
     pub router: Router,
@@ -139,10 +142,18 @@ fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold>
     })
 }
 
-/// The answer, which has room until its client has taken it if it is large, and in memory: what is read while it is sent does not know
-/// its size here.
+/// The answer, which has room until its client has taken it if it is large, and in memory. What is made while it is sent does not know
+/// its size here: each of its pieces has room for itself.
 fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Arc<Places>) -> Response<Body> {
-    let bytes = response.body().size_hint().exact().unwrap_or_default();
+    let Some(bytes) = response.body().size_hint().exact() else {
+        return response.map(|body| {
+            Body::new(Streamed {
+                body,
+                connection: connection.clone(),
+                places: places.clone(),
+            })
+        });
+    };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     if bytes <= SMALL_ANSWER_BYTES || response.extensions().get::<SharedBody>().is_some() {
         return response;
@@ -155,7 +166,7 @@ fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Ar
             })
         }),
         None => {
-            metrics::counter!("heddle_http_refused_total", "reason" => "answers").increment(1);
+            count_refused_answer();
             let message = "Too many large answers are being sent, so this one was not: try again shortly. \
                            The request itself may have been carried out.";
             let mut refusal =
@@ -215,6 +226,59 @@ impl hyper::body::Body for Large {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// A body that is made while it is sent, such as a live tail, whose first event may be a whole run. There is room for each large piece
+/// of it, or it ends there.
+struct Streamed {
+    body: Body,
+    connection: Arc<Connection>,
+    places: Arc<Places>,
+}
+
+impl Streamed {
+    fn counted(&self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, axum::Error> {
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        if bytes <= SMALL_PIECE_BYTES {
+            return Ok(frame);
+        }
+        let Some(unsent) = self.places.send(&self.connection.address, bytes) else {
+            count_refused_answer();
+            return Err(axum::Error::new("too many large answers are being sent"));
+        };
+        let unsent = Arc::new(unsent);
+        Ok(frame.map_data(|bytes| {
+            Bytes::from_owner(OfLarge {
+                bytes,
+                _unsent: unsent,
+            })
+        }))
+    }
+}
+
+impl hyper::body::Body for Streamed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        Poll::Ready(frame.map(|frame| frame.and_then(|frame| self.counted(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn count_refused_answer() {
+    metrics::counter!("heddle_http_refused_total", "reason" => "answers").increment(1);
 }
 
 fn full() -> Response<Body> {

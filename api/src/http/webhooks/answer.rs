@@ -175,10 +175,10 @@ fn with_output(run: RunId, ended: &Ended, room: Option<Room<UserId>>) -> Respons
 }
 
 fn without_output(run: RunId, ended: &Ended, with_details: bool) -> Response {
-    let told = end_of_run(run, ended, with_details);
+    let body = end_of_run(run, ended, with_details);
     match &ended.error {
         Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, Json(told)).into_response(),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response(),
     }
 }
 

@@ -21,6 +21,7 @@ use axum::response::Response;
 use heddle_execution::blocking::computing_if_large;
 use heddle_model::Code;
 use heddle_model::chat::{self, Chat, Message};
+use heddle_model::error::Detail;
 use heddle_model::status::WebhookStatus;
 use heddle_service::webhooks::event::Added;
 use page::{Shown, Transcript};
@@ -60,8 +61,8 @@ pub(super) async fn submit(
     let by_page = is_by_page(&parts.headers);
     // Such a form brings what was said before, too: it could have the chat say anything.
     if by_page && app.cookies.is_form_from_elsewhere(&parts.headers) {
-        let told = (page::from_elsewhere(), FROM_ELSEWHERE.to_owned());
-        return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await;
+        let refused = (page::from_elsewhere(), FROM_ELSEWHERE.to_owned());
+        return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, refused).await;
     }
     let given = match received(&app, &mut arrival, &admitted, (&parts, body)).await {
         Ok(given) => given,
@@ -73,7 +74,12 @@ pub(super) async fn submit(
     let message = match given.message {
         Ok(message) => message,
         Err((field, problem)) => {
-            let error = ApiError::field(field, problem.clone());
+            let detail = Detail {
+                path: field.to_owned(),
+                message: problem.clone(),
+            };
+            // A sentence of its own, which a page shows as it is.
+            let error = ApiError::from(Code::Validation.with(problem.clone()).with_details(vec![detail]));
             if !by_page {
                 return ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
             }
@@ -82,8 +88,8 @@ pub(super) async fn submit(
             let again = move || again(&of_node, &session, &problem, &before);
             let made = computing_if_large(admitted.deployed_by(), bytes, again).await;
             let response = made.unwrap_or_else(|error| page::refusal(error.into()));
-            let told = (response, error.message().to_owned());
-            return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await;
+            let refused = (response, error.message().to_owned());
+            return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, refused).await;
         }
     };
     let key = match by_page {

@@ -33,14 +33,14 @@ pub(super) async fn preflight(
     *response.status_mut() = StatusCode::NO_CONTENT;
     if allow(app, webhook_id, &origin, &mut response).await {
         let headers_wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-        let told = response.headers_mut();
+        let response_headers = response.headers_mut();
         if let Ok(methods) = HeaderValue::from_str(&METHODS.join(",")) {
-            told.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+            response_headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
         }
         if let Some(wanted) = headers_wanted {
-            told.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+            response_headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted);
         }
-        told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(PREFLIGHT_AGE_MAX_S));
+        response_headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(PREFLIGHT_AGE_MAX_S));
     }
     response
 }

@@ -135,8 +135,8 @@ pub(super) async fn submit(
             ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, run), None).await
         }
         Ok(Checked::Again(page, reason)) => {
-            let told = (page, reason);
-            ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await
+            let refusal = (page, reason);
+            ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, refusal).await
         }
         Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     }

@@ -100,7 +100,7 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
         match sender::by_head(app, &admitted, parts).await {
             Ok(claims) => admitted.claims = claims,
             Err(not_known) => {
-                let told = (arrival.refusal(not_known.told), not_known.reason);
+                let told = (arrival.refusal(not_known.error), not_known.reason);
                 return Err(refuse_as(app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await);
             }
         }

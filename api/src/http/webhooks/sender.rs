@@ -4,9 +4,9 @@
 use super::admission::Admitted;
 use crate::app::App;
 use crate::http::error::ApiError;
-use crate::http::to_the_end::ToTheEnd;
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
+use heddle_execution::ToTheEnd;
 use heddle_model::Code;
 use heddle_model::signature::{self, Incoming, Refusal, Scheme};
 use heddle_runtime::apart;
@@ -19,22 +19,22 @@ use std::sync::Arc;
 /// Why a sender is not let in.
 pub(super) struct NotKnown {
     /// What they are told.
-    pub(super) told: ApiError,
+    pub(super) error: ApiError,
     /// What only the webhook's owner reads.
     pub(super) reason: String,
 }
 
 impl From<ApiError> for NotKnown {
-    fn from(told: ApiError) -> Self {
-        let reason = told.message().to_owned();
-        NotKnown { told, reason }
+    fn from(error: ApiError) -> Self {
+        let reason = error.message().to_owned();
+        NotKnown { error, reason }
     }
 }
 
 impl From<Unchecked> for NotKnown {
     fn from(unchecked: Unchecked) -> Self {
         NotKnown {
-            told: unchecked.told.into(),
+            error: unchecked.error.into(),
             reason: unchecked.reason,
         }
     }

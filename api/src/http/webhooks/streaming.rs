@@ -141,11 +141,11 @@ impl Streaming {
         self.pieces = None;
         let ended = ended.filter(|ended| ended.status != RunStatus::Running);
         if self.format == StreamFormat::Sse {
-            let told: Value = match ended {
+            let data: Value = match ended {
                 Some(ended) => end_of_run(self.run, ended, (self.tells)(ended)),
                 None => json!({"status": "running", "runId": self.run}),
             };
-            return Some(Ok(format!("event: end\ndata: {told}\n\n").into()));
+            return Some(Ok(format!("event: end\ndata: {data}\n\n").into()));
         }
         match ended {
             Some(ended) if ended.status == RunStatus::Success => None,

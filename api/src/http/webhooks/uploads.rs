@@ -7,6 +7,7 @@ use super::content::{content_type, unreadable};
 use super::encoding;
 use super::ingest::{self, Uploaded, refuse};
 use super::sender;
+use super::whole;
 use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::server::Flow;
@@ -63,7 +64,7 @@ pub(super) async fn stored(
         true => body,
         false => {
             let body = admitted.read(app, body).await?;
-            sender::by_signature(app, admitted, parts, &body)?;
+            signed(app, admitted, parts, &body).await?;
             Body::from(body)
         }
     };
@@ -94,6 +95,16 @@ pub(super) async fn stored(
     let (body, files) = read.map_err(|error| refused(error, place.bytes_max))?;
     let bytes = counted.load(Ordering::Relaxed);
     Ok((Uploaded { run, body, files }, bytes))
+}
+
+/// Checks who has signed a body: where no other request waits for it, if it is large.
+async fn signed(app: &App, admitted: &Admitted, parts: &Parts, body: &Bytes) -> Result<(), ApiError> {
+    if body.len() <= whole::SMALL_BYTES_MAX {
+        return sender::by_signature(app, admitted, parts, body);
+    }
+    let (app, admitted, parts, body) = (app.clone(), admitted.clone(), parts.clone(), body.clone());
+    let work = move || async move { sender::by_signature(&app, &admitted, &parts, &body) };
+    whole::beside(work).await
 }
 
 /// The names under which a form takes files.

@@ -41,11 +41,11 @@ pub(super) async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Resp
     }
     match ended {
         Ok(Ok(ended)) => {
-            let told = tells_errors(admitted, &ended);
+            let with_details = tells_errors(admitted, &ended);
             match &admitted.deployment {
                 Some(deployment) => {
                     let by = (run, deployment.tenant, deployment.owner);
-                    to_sender(app, by, &ended, told).await
+                    to_sender(app, by, &ended, with_details).await
                 }
                 // A run has a deployment.
                 None => too_late(run).into_response(),

@@ -49,9 +49,10 @@ pub fn numbered(event: &str) -> impl Iterator<Item = (i64, &str)> {
     (0..).zip(pieces(event, PIECE_BYTES_MAX))
 }
 
-/// Stores a piece of the event of a row.
+/// Stores a piece of the event of a row. What is tried again may have been stored all the same.
 pub fn insertion(row: &Arc<str>, number: i64, piece: &str) -> Sql {
-    let insert = sql("insert into event_pieces (row_id, number, text) values (?, ?, ?)");
+    let insert =
+        sql("insert into event_pieces (row_id, number, text) values (?, ?, ?) on conflict do nothing");
     insert.bind(row).bind(number).bind(piece)
 }
 

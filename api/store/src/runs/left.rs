@@ -42,6 +42,8 @@ pub struct LeftRow {
     pub depth: i64,
     /// Whether a sender may be waiting for its end.
     pub awaited: bool,
+    /// What its executions have used by now, as far as that is stored.
+    pub total_fuel: Option<i64>,
     /// During how many deaths of servers it may have been executing; below zero: it has brought so many down.
     pub suspicion: i64,
     /// Whose run it is, unless that is gone.
@@ -68,7 +70,7 @@ pub(super) fn returning_left(query: Sql, db: &Db<'_>) -> Sql {
         .push(event_sql!(whole "runs", db))
         .push(
             " as event, artifact, version_number, attempt,
-    suspicion, accepted_at, started_at, resumes_at, parent_id, parent_key, depth, awaited,
+    suspicion, accepted_at, started_at, resumes_at, parent_id, parent_key, depth, awaited, total_fuel,
     (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id,
     (select nullif(d.slot, '') from deployments d where d.id = runs.deployment_id) as slot_environment_id",
         )

@@ -291,28 +291,33 @@ async fn remove(db: &mut Db<'_>, runs: Sql) -> Result<u64, StoreError> {
     Ok(removed.len() as u64)
 }
 
-/// Whether a deployment has ended runs that were accepted before a time.
+/// Ended runs of a deployment that were accepted and have ended before a time: one may have waited for long, and its end is to be seen.
+/// When they were accepted is in an index.
+const ENDED_BEFORE: &str = "deployment_id = ? and accepted_at < ? and status <> 'running'
+    and coalesce(completed_at, accepted_at) < ?";
+
+/// Whether a deployment has runs that have ended before a time.
 pub async fn has_before(
     db: &mut Db<'_>,
     deployment: DeploymentId,
     before: Timestamp,
 ) -> Result<bool, StoreError> {
-    let query = sql("select id from runs where deployment_id = ? and accepted_at < ?
-         and status <> 'running' limit 1");
-    let found: Option<(RunId,)> = db.optional(query.bind(deployment).bind(before)).await?;
+    let query = sql("select id from runs where ").push(ENDED_BEFORE);
+    let query = query.bind(deployment).bind(before).bind(before);
+    let found: Option<(RunId,)> = db.optional(query.push(" limit 1")).await?;
     Ok(found.is_some())
 }
 
-/// Removes up to `limit` ended runs of a deployment that were accepted before a time, oldest first.
+/// Removes up to `limit` runs of a deployment that have ended before a time, oldest first.
 pub async fn remove_before(
     db: &mut Db<'_>,
     deployment: DeploymentId,
     before: Timestamp,
     limit: i64,
 ) -> Result<u64, StoreError> {
-    let runs = sql("select id from runs where deployment_id = ? and accepted_at < ?
-         and status <> 'running' order by accepted_at limit ?");
-    let runs = runs.bind(deployment).bind(before).bind(limit);
+    let runs = sql("select id from runs where ").push(ENDED_BEFORE);
+    let runs = runs.bind(deployment).bind(before).bind(before);
+    let runs = runs.push(" order by accepted_at limit ?").bind(limit);
     remove(db, runs).await
 }
 
@@ -445,7 +450,7 @@ pub async fn remove_orphans(
     remove(db, runs.bind(deployment).bind(limit)).await
 }
 
-/// Removes idempotency keys over their time; see [`super::take_keys`].
+/// Removes idempotency keys that have expired, as [`super::take_keys`] says.
 pub async fn remove_keys(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
     db.execute(
         sql("delete from idempotency_keys where (scope, key) in

@@ -65,7 +65,7 @@ pub enum FromExecutor<'a> {
     WatchEvent {
         run: u32,
         /// For [`crate::WatchEvent::read`], which knows the run's limits.
-        told: &'a [u8],
+        event: &'a [u8],
     },
     /// A run has ended.
     Ended {
@@ -178,7 +178,7 @@ impl<'a> FromExecutor<'a> {
             },
             WATCH_EVENT => FromExecutor::WatchEvent {
                 run,
-                told: reader.rest(),
+                event: reader.rest(),
             },
             ENDED => FromExecutor::Ended {
                 run,
@@ -248,10 +248,10 @@ impl<'a> FromExecutor<'a> {
                 to.u32(*number);
                 write_request(to, request);
             }
-            FromExecutor::WatchEvent { run, told } => {
+            FromExecutor::WatchEvent { run, event } => {
                 to.u8(WATCH_EVENT);
                 to.u32(*run);
-                to.extend(told);
+                to.extend(event);
             }
             FromExecutor::Ended { run, report } => {
                 to.u8(ENDED);
@@ -267,9 +267,9 @@ impl<'a> FromExecutor<'a> {
     }
 }
 
-/// A frame that what is told is appended to.
-pub(crate) fn tells(run: u32) -> Frame {
-    FromExecutor::WatchEvent { run, told: &[] }.frame()
+/// A frame that an event is appended to.
+pub(crate) fn event_frame(run: u32) -> Frame {
+    FromExecutor::WatchEvent { run, event: &[] }.frame()
 }
 
 /// A frame that a report of about so many bytes is appended to.

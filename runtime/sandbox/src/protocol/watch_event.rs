@@ -50,8 +50,8 @@ impl WatchRoom {
 
     /// Takes the room of an event, if it is there.
     #[must_use]
-    pub fn take(&mut self, told: &WatchEvent) -> bool {
-        match (self.events.checked_sub(1), self.bytes.checked_sub(told.bytes())) {
+    pub fn take(&mut self, event: &WatchEvent) -> bool {
+        match (self.events.checked_sub(1), self.bytes.checked_sub(event.bytes())) {
             (Some(events), Some(bytes)) => {
                 *self = WatchRoom { events, bytes };
                 true
@@ -65,14 +65,14 @@ impl WatchEvent {
     /// Reads it. JSON is checked to be such.
     pub fn read(frame: &[u8], limits: &Limits) -> Result<Self, Malformed> {
         let mut reader = Reader::new(frame);
-        let told = match reader.u8()? {
+        let event = match reader.u8()? {
             NODE => WatchEvent::Node(read_node(&mut reader, limits)?),
             LOG => WatchEvent::Log(read_line(&mut reader, limits.log_bytes_max)?),
             OMITTED => WatchEvent::Omitted(reader.u32()?),
             _ => return Err(Malformed("an event's kind is unknown")),
         };
         reader.end()?;
-        Ok(told)
+        Ok(event)
     }
 
     /// Appends it to a frame.

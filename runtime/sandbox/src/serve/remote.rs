@@ -6,7 +6,7 @@ use crate::effect_host::{
     Waiting,
 };
 use crate::limits::REQUEST_BYTES_MAX;
-use crate::protocol::{AskedEffect, FromExecutor, WatchRoom, tells};
+use crate::protocol::{AskedEffect, FromExecutor, WatchRoom, event_frame};
 use crate::stop::Stop;
 use crate::watch_event::WatchEvent;
 use heddle_processes::LinkSender;
@@ -102,14 +102,14 @@ impl RemoteEffects {
         }
     }
 
-    fn send_event(&self, told: &WatchEvent) {
-        let mut frame = tells(self.run);
-        told.write(&mut frame);
+    fn send_event(&self, event: &WatchEvent) {
+        let mut frame = event_frame(self.run);
+        event.write(&mut frame);
         // Nobody is told if this fails: the service has gone.
         let _ = self.link.send(frame);
     }
 
-    /// Says how much it could not tell, if anything.
+    /// Says how many events were left out, if any.
     fn send_omitted(&mut self) {
         match std::mem::take(&mut self.omitted) {
             0 => {}
@@ -188,9 +188,9 @@ impl EffectHost for RemoteEffects {
         self.taken.push(id);
     }
 
-    fn emit(&mut self, told: WatchEvent) {
-        match self.room.take(&told) {
-            true => self.send_event(&told),
+    fn emit(&mut self, event: WatchEvent) {
+        match self.room.take(&event) {
+            true => self.send_event(&event),
             false => self.omitted = self.omitted.saturating_add(1),
         }
     }

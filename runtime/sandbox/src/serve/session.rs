@@ -179,7 +179,7 @@ fn locked(runs: &Runs) -> MutexGuard<'_, HashMap<u32, Given>> {
 }
 
 impl Session {
-    /// Hears what has come.
+    /// Handles all messages that have come.
     fn receive_all(&mut self, receiver: &mut LinkReceiver) -> io::Result<()> {
         let link = self.link.clone();
         let held = link.hold();

@@ -22,9 +22,9 @@ impl From<EffectError> for Failure {
 impl Failure {
     /// The error, if its code is one of these; an internal one otherwise.
     pub fn into_error(self, codes: &[EffectCode]) -> EffectError {
-        let told = EffectCode::from(self.code.as_str());
-        let code = if codes.contains(&told) {
-            told
+        let given = EffectCode::from(self.code.as_str());
+        let code = if codes.contains(&given) {
+            given
         } else {
             EffectCode::Internal
         };

@@ -12,7 +12,7 @@ pub type Owner = Option<u128>;
 
 /// Whose idle process is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum OwnerFilter {
     This(Owner),
     Anybody,
 }
@@ -152,7 +152,7 @@ impl Places {
     }
 
     /// A place for this owner. Where there is none, `close_idle` is told to make some: an idle process is as good as a free place.
-    pub async fn take(&self, owner: Owner, close_idle: impl Fn(Whose) -> bool) -> Place {
+    pub async fn take(&self, owner: Owner, close_idle: impl Fn(OwnerFilter) -> bool) -> Place {
         'asking: loop {
             let mut waits = match self.take_or_wait(owner) {
                 Ok(place) => return place,
@@ -166,8 +166,8 @@ impl Places {
                     Err(TryRecvError::Closed) => continue 'asking,
                     Err(TryRecvError::Empty) => {}
                 }
-                let has_closed = close_idle(Whose::This(owner))
-                    || (self.is_below_half(owner) && close_idle(Whose::Anybody));
+                let has_closed = close_idle(OwnerFilter::This(owner))
+                    || (self.is_below_half(owner) && close_idle(OwnerFilter::Anybody));
                 if !has_closed {
                     break;
                 }
@@ -291,11 +291,11 @@ mod tests {
         let idle = RefCell::new(all(&places, Some(1)));
         idle.borrow_mut().extend(all(&places, Some(2)));
         assert_eq!(idle.borrow().len(), 3);
-        let close = |whose: Whose| {
+        let close = |whose: OwnerFilter| {
             let mut idle = idle.borrow_mut();
             let at = idle.iter().position(|place| match whose {
-                Whose::This(owner) => place.owner == owner,
-                Whose::Anybody => true,
+                OwnerFilter::This(owner) => place.owner == owner,
+                OwnerFilter::Anybody => true,
             });
             let closed = at.map(|at| idle.remove(at));
             drop(idle);

@@ -53,7 +53,9 @@ impl Answer {
     pub fn into_value(self, context: &HttpNeeds) -> EffectResult {
         let mut result = json!({ "status": self.status, "headers": header_object(&self.headers) });
         let header = |name: HeaderName| self.headers.get(name).and_then(|value| value.to_str().ok());
-        if let Some(wait) = header(RETRY_AFTER).and_then(|told| retry_after(told, header(DATE))) {
+        if let Some(wait) =
+            header(RETRY_AFTER).and_then(|header_value| retry_after(header_value, header(DATE)))
+        {
             let too_late = monotonic()
                 .checked_add(wait)
                 .is_none_or(|at| at >= context.bounds.deadline);

@@ -8,7 +8,7 @@ use super::body::Payload;
 use super::context::HttpNeeds;
 use super::failure::{failed, guarded, send_error};
 use super::headers::{IDEMPOTENCY_KEY, OWN_HEADERS, header_name, header_value};
-use super::request::{Request, Wanted};
+use super::request::{BodyUse, Request};
 use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use heddle_sandbox::EffectError;
@@ -29,7 +29,7 @@ pub(super) struct Exchange {
     /// The header that credentials are in.
     auth_header: Option<HeaderName>,
     follow_redirects: bool,
-    wanted: Wanted,
+    wanted: BodyUse,
     /// Room for the response, if it is read while it arrives.
     room: Option<Place>,
     /// First and last of the statuses of which that is so; otherwise all of 2xx.
@@ -225,7 +225,7 @@ impl Exchange {
                     failure: Box::new(move |error: &reqwest::Error| send_error(error, &url)),
                 }))
             }
-            (None, Wanted::File) if is_wanted => {
+            (None, BodyUse::File) if is_wanted => {
                 Content::File(file_of(response, &self.url, &*context.files).await?)
             }
             _ => Content::Bytes(body_of(response, &self.url, context.bounds.result_bytes_max).await?),

@@ -17,7 +17,9 @@ pub(super) fn guarded(error: GuardError) -> EffectError {
         GuardError::Scheme(_) => denied(format!("{error}.")),
         GuardError::NoHost(_) => EffectError::parameter(format!("{error}.")),
         GuardError::Denied { host, address } => denied(denied_address(&host, address)),
-        GuardError::Client(_) => EffectError::new(EffectCode::Internal, format!("{error}.")),
+        GuardError::Client(_) | GuardError::Tls(_) => {
+            EffectError::new(EffectCode::Internal, format!("{error}."))
+        }
     }
 }
 

@@ -215,15 +215,10 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
 
 /// The token in an answer and how long it lives, or why there is none.
 pub fn granted(status: u16, answer: &[u8], vault: &Vault) -> Result<(Zeroizing<String>, Duration), String> {
-    // Masked before it is cut, so that no part of a secret is left.
-    let told = |text: &str| -> String {
-        let masked = vault.mask(text);
-        let shown = masked.chars().filter(|character| !character.is_control());
-        shown.take(SAID_CHARS_MAX).collect()
-    };
+    let shown = |text: &str| vault.mask_beginning(text, SAID_CHARS_MAX);
     if !(200..300).contains(&status) {
         let said: Refused = serde_json::from_slice(answer).unwrap_or_default();
-        let said = [told(&said.error), told(&said.error_description)];
+        let said = [shown(&said.error), shown(&said.error_description)];
         let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
         return Err(match said.is_empty() {
             true => format!("it answered with status {status}"),
@@ -233,7 +228,7 @@ pub fn granted(status: u16, answer: &[u8], vault: &Vault) -> Result<(Zeroizing<S
     let granted: Granted = serde_json::from_slice(answer).map_err(|error| {
         format!(
             "its answer is not a token response ({})",
-            told(&error.to_string())
+            shown(&error.to_string())
         )
     })?;
     if let Some(other) = granted
@@ -242,7 +237,7 @@ pub fn granted(status: u16, answer: &[u8], vault: &Vault) -> Result<(Zeroizing<S
     {
         return Err(format!(
             "its tokens are of the type `{}`, not Bearer",
-            told(&other)
+            shown(&other)
         ));
     }
     let lifetime = granted.expires_in.map_or(LIFETIME, |seconds| {

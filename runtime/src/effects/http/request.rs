@@ -26,7 +26,7 @@ pub(super) struct Request {
     #[serde(default)]
     pub idempotency_key: Option<String>,
     #[serde(default)]
-    pub response: Wanted,
+    pub response: BodyUse,
     /// First and last of each range of statuses that the node takes, if the body is read while it arrives.
     #[serde(default)]
     pub accepted: Option<Vec<(f64, f64)>>,
@@ -60,7 +60,7 @@ pub(super) enum Piece {
 /// What becomes of a response's body.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Wanted {
+pub(super) enum BodyUse {
     /// It is part of the result.
     #[default]
     Content,
@@ -72,14 +72,14 @@ pub(super) enum Wanted {
     Events,
 }
 
-impl Wanted {
+impl BodyUse {
     /// As what the body is read while it arrives, if it is to be.
     pub fn live(self) -> Option<Framing> {
         match self {
-            Wanted::Content | Wanted::File => None,
-            Wanted::Lines => Some(Framing::Lines),
-            Wanted::JsonLines => Some(Framing::JsonLines),
-            Wanted::Events => Some(Framing::Events),
+            BodyUse::Content | BodyUse::File => None,
+            BodyUse::Lines => Some(Framing::Lines),
+            BodyUse::JsonLines => Some(Framing::JsonLines),
+            BodyUse::Events => Some(Framing::Events),
         }
     }
 }

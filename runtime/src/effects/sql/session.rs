@@ -8,7 +8,7 @@ use super::rows::keeps_session;
 use super::sqlite;
 use super::statement::Statement;
 use super::target::Target;
-use crate::effects::connectors::{Connectors, Owner, Whose};
+use crate::effects::connectors::{Connectors, Owner, OwnerFilter};
 use crate::egress::EgressPolicy;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
@@ -31,15 +31,15 @@ enum Session {
 
 impl Session {
     /// Whether it is a process of this owner, or of anybody.
-    fn is_process_of(&self, whose: Whose) -> bool {
+    fn is_process_of(&self, whose: OwnerFilter) -> bool {
         let own = match self {
             Session::Here(_) => return false,
             Session::Connector(session) => session.owner(),
             Session::Files(files) => files.owner(),
         };
         match whose {
-            Whose::This(owner) => own == owner,
-            Whose::Anybody => true,
+            OwnerFilter::This(owner) => own == owner,
+            OwnerFilter::Anybody => true,
         }
     }
 }
@@ -60,7 +60,8 @@ impl Sessions {
         let pools = Arc::<Pools<Session>>::default();
         if let Some(connectors) = &connectors {
             let pools = pools.clone();
-            let close_idle = move |whose: Whose| pools.close_idle(|session| session.is_process_of(whose));
+            let close_idle =
+                move |whose: OwnerFilter| pools.close_idle(|session| session.is_process_of(whose));
             connectors.ask_for_idle(Box::new(close_idle));
         }
         Sessions {

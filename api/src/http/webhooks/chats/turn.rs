@@ -180,8 +180,8 @@ impl Turn {
                 page::chat(&self.chat, &Shown::new(&self.session, &token), &transcript)
             }
             Kind::Whole => {
-                let told = json!({"status": status, "runId": run, "sessionId": self.session, "answer": text});
-                Json(told).into_response()
+                let body = json!({"status": status, "runId": run, "sessionId": self.session, "answer": text});
+                Json(body).into_response()
             }
             Kind::Stream => {
                 let end = json!({"status": status, "runId": run, "sessionId": self.session});
@@ -194,12 +194,12 @@ impl Turn {
         match &self.kind {
             Kind::Page(_) => page::failed(),
             Kind::Whole => {
-                let told = end_of_run(run, ended, with_details);
-                (StatusCode::INTERNAL_SERVER_ERROR, Json(told)).into_response()
+                let body = end_of_run(run, ended, with_details);
+                (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
             }
             Kind::Stream => {
-                let told = end_of_run(run, ended, with_details);
-                events(format!("event: end\ndata: {told}\n\n"))
+                let body = end_of_run(run, ended, with_details);
+                events(format!("event: end\ndata: {body}\n\n"))
             }
         }
     }
