@@ -11,3 +11,4 @@ mod merging;
 mod moving;
 mod operations;
 mod properties;
+mod watching;
