@@ -104,7 +104,7 @@ test('a form is filled in by keyboard, corrected and sent', async ({ page, accou
   await accessible(page);
   // Sent once more, as the browser offers it.
   await page.reload();
-  await expect(page.getByText('You have sent this before')).toBeVisible();
+  await expect(page.getByText('You have already sent this')).toBeVisible();
 
   await page.goto(`/w/${account.workspace}/patterns`);
   const at = `/api/deployments/${data.deploymentId}/runs`;
