@@ -19,7 +19,7 @@ pub(crate) mod schedule;
 mod single;
 mod together;
 mod types;
-mod webhook;
+pub(crate) mod webhook;
 
 use crate::checked::Checked;
 use crate::definitions::Definitions;

@@ -32,6 +32,7 @@ pub mod vocabulary;
 
 pub use artifact::{Artifact, NodeEffects};
 pub use check::schedule::{CronProblem, cron_problem, never_comes};
+pub use check::webhook::{CANDIDATES_MAX, MODULUS_DIGITS_MAX};
 pub use compile::{Compiled, analyse, check, compile, explain};
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{Explained, Route, Why};

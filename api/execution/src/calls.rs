@@ -255,8 +255,7 @@ impl CallEffect {
             let mut reader = self.calls.store.reader().await?;
             runs::started_by(&mut reader.db(), caller, key).await
         };
-        let on_wait = |reason: &str| tracing::warn!("A called run can't be looked for yet: {reason}");
-        let run = retry_while_unavailable(read, on_wait).await.ok()??;
+        let run = retry_while_unavailable(read, log_wait).await.ok()??;
         if !call.wait {
             return Some(Ok(json!({ "runId": run }).into()));
         }
@@ -419,8 +418,7 @@ impl CallEffect {
             let has_ended = journal::has_signal(&mut reader.db(), parent, key).await?;
             Ok::<_, StoreError>((running, has_ended))
         };
-        let on_wait = |reason: &str| tracing::warn!("A called run can't be looked for yet: {reason}");
-        let (running, has_ended) = retry_while_unavailable(read, on_wait).await?;
+        let (running, has_ended) = retry_while_unavailable(read, log_wait).await?;
         if !has_ended {
             return Ok(match running {
                 Some(true) => CalledRun::Running,
@@ -523,6 +521,10 @@ enum CalledRun {
     Running,
     /// There is no such run, and no result of it.
     Gone,
+}
+
+fn log_wait(reason: &str) {
+    tracing::warn!("A called run can't be looked for yet: {reason}");
 }
 
 /// More than a test run may have others keep for it.

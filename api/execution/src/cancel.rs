@@ -100,10 +100,7 @@ impl Canceller {
     pub fn cancelled_elsewhere(&self, run: RunId) {
         self.waiting.cancelled();
         let Some(found) = self.live.get(run) else { return };
-        if !self.cancel_here(run, &found) {
-            self.live.remove(run);
-            found.end(cancelled());
-        }
+        self.follow_end(run, &found, cancelled);
     }
 
     /// The runs that a failed run has waited for.
@@ -199,11 +196,8 @@ impl Canceller {
             return Ok(());
         }
         self.parked.wake();
-        if let Some(found) = self.live.get(run)
-            && !self.cancel_here(run, &found)
-        {
-            self.live.remove(run);
-            found.end(ended);
+        if let Some(found) = self.live.get(run) {
+            self.follow_end(run, &found, || ended);
         }
         self.cancel_children(run).await;
         Ok(())
@@ -220,16 +214,24 @@ impl Canceller {
         true
     }
 
+    /// Does in memory what follows from a run's end that is stored, or is about to be. `false`: it was parked, and those who wait for it
+    /// have heard that it `ended`; any other is cancelled, and ends as soon as it can.
+    fn follow_end(&self, run: RunId, found: &Live, ended: impl FnOnce() -> Ended) -> bool {
+        let is_ending = self.cancel_here(run, found);
+        if !is_ending {
+            self.live.remove(run);
+            found.end(ended());
+        }
+        is_ending
+    }
+
     /// Cancels all runs of a deployment that is deleted, and waits until they have ended.
     pub async fn cancel_all(&self, deployment: DeploymentId) {
         let mut ends = Vec::new();
         for (run, live) in self.live.of_deployment(deployment) {
             let end = live.watch();
-            if self.cancel_here(run, &live) {
+            if self.follow_end(run, &live, cancelled) {
                 ends.push(end);
-            } else {
-                self.live.remove(run);
-                live.end(cancelled());
             }
         }
         for end in ends {

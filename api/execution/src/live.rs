@@ -258,12 +258,13 @@ pub(crate) async fn wait(end: End) -> Option<Arc<Ended>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use heddle_model::ids::UserId;
     use heddle_model::tenant::Tenant;
 
-    fn live() -> Arc<Live> {
+    /// One of a deployment and a user of its own.
+    pub fn live() -> Arc<Live> {
         let owner = UserId::new();
         let tenant = Tenant::User(owner);
         Live::new(DeploymentId::new(), Share { owner, tenant })

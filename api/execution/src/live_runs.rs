@@ -153,15 +153,7 @@ fn remove(runs: &mut IdMap<RunId, Arc<Live>>, run: RunId, live: &Arc<Live>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Share;
-    use heddle_model::ids::UserId;
-    use heddle_model::tenant::Tenant;
-
-    fn live() -> Arc<Live> {
-        let owner = UserId::new();
-        let tenant = Tenant::User(owner);
-        Live::new(DeploymentId::new(), Share { owner, tenant })
-    }
+    use crate::live::tests::live;
 
     #[test]
     fn what_is_neither_here_nor_about_to_be_is_missing() {

@@ -193,11 +193,7 @@ impl Retention {
             drop(reader);
             let is_full = i64::try_from(unstored.len()).unwrap_or(i64::MAX) >= PAGE_MAX;
             for (row,) in unstored {
-                let row: Arc<str> = row.into();
-                batches::remove(&self.store, move |db, rows| {
-                    Box::pin(large_events::remove_of_unstored(db, row.clone(), rows))
-                })
-                .await?;
+                large_events::remove_of_unstored(&self.store, &row.into()).await?;
             }
             if !is_full {
                 return Ok(());

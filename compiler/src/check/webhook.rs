@@ -15,9 +15,12 @@ const SEGMENTS_MAX: usize = 16;
 const LISTED_MAX: usize = 100;
 /// Bytes of all parameters together as JSON, which are read with each endpoint.
 const BYTES_MAX: usize = 16 << 10;
-/// Public keys by which a token is checked, as many as the service tries, and digits of the largest modulus of RSA among them.
-const CANDIDATES_MAX: usize = 4;
-const MODULUS_DIGITS_MAX: usize = 684;
+/// Public keys by which one signature is checked. Whoever publishes keys and sends tokens decides how much work that is, and it is done
+/// where requests are served.
+pub const CANDIDATES_MAX: usize = 4;
+/// Digits in base64 of the largest modulus of RSA: 4,096 bits, and a byte of zero before them, which some write. One of 8,192 bits takes
+/// four times as long.
+pub const MODULUS_DIGITS_MAX: usize = 684;
 
 /// Parameters that only some schemes read, and the schemes.
 const OF_SCHEMES: [(&str, &str); 4] = [

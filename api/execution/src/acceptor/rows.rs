@@ -1,7 +1,6 @@
 //! Rows of accepted runs on their way to the database: those whose keys are taken are none.
 
 use crate::attempt::Signal;
-use crate::batches;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::ids::{RunId, UserId};
@@ -152,11 +151,7 @@ async fn of_row(
 /// Removes what is stored of the events of these runs, except of those that are stored themselves.
 async fn forget(store: &Store, runs: &[RunId]) {
     for run in runs {
-        let row = run.shared_text();
-        let removed = batches::remove(store, move |db, rows| {
-            Box::pin(remove_of_unstored(db, row.clone(), rows))
-        });
-        if let Err(error) = removed.await {
+        if let Err(error) = remove_of_unstored(store, &run.shared_text()).await {
             tracing::warn!(%run, "What is left of an event that was not accepted is removed later: {}", chain(&error));
         }
     }

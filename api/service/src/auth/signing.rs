@@ -1,6 +1,7 @@
 //! The cryptography of tokens: ring's, which rustls uses as well. jsonwebtoken's own choices bring either a second C
 //! library or the crate `rsa`, whose private-key operations leak through their timing (RUSTSEC-2023-0071).
 
+use heddle_compiler::{CANDIDATES_MAX, MODULUS_DIGITS_MAX};
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{ErrorKind, Result};
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
@@ -25,13 +26,6 @@ pub fn install() {
     // An error says that it is installed already.
     let _ = PROVIDER.install_default();
 }
-
-/// Keys by which one signature is checked. Whoever publishes keys and sends tokens decides how much work that is, and it is done where
-/// requests are served.
-pub const CANDIDATES_MAX: usize = 4;
-/// Digits in base64 of the largest modulus of RSA: 4,096 bits, and a byte of zero before them, which some write. One of 8,192 bits takes
-/// four times as long.
-const MODULUS_DIGITS_MAX: usize = 684;
 
 /// The keys of a set that may have signed something.
 pub struct Candidates<'k> {

@@ -283,10 +283,9 @@ async fn write(store: &Store, logs: &[LogRow], mut taps: Vec<TapRow>) {
 
 /// Removes what is stored of large events whose rows are not. What can't be removed now is removed later, as after a crash.
 async fn forget(store: &Store, large: &[Large]) {
-    for (row, event) in large {
-        let removal = large_events::removal(&row.shared_text());
-        let removed = store.execute_all(Load::of(None, event.len()), vec![removal]);
-        if removed.await.is_err() {
+    for (row, _) in large {
+        let removed = large_events::remove_of_unstored(store, &row.shared_text()).await;
+        if removed.is_err() {
             return;
         }
     }

@@ -147,11 +147,11 @@ fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold>
 fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Arc<Places>) -> Response<Body> {
     let Some(bytes) = response.body().size_hint().exact() else {
         return response.map(|body| {
-            Body::new(Streamed {
-                body,
+            let room = BodyRoom::Pieces {
                 connection: connection.clone(),
                 places: places.clone(),
-            })
+            };
+            Body::new(Counted { body, room })
         });
     };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -160,10 +160,8 @@ fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Ar
     }
     match places.send(&connection.address, bytes) {
         Some(unsent) => response.map(|body| {
-            Body::new(Large {
-                body,
-                unsent: Arc::new(unsent),
-            })
+            let room = BodyRoom::Whole(Arc::new(unsent));
+            Body::new(Counted { body, room })
         }),
         None => {
             count_refused_answer();
@@ -183,13 +181,48 @@ fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Ar
     }
 }
 
-/// A large body that has room until all of its bytes are sent.
-struct Large {
+/// A body whose large bytes have room until they are sent.
+struct Counted {
     body: Body,
-    unsent: Arc<Unsent>,
+    room: BodyRoom,
 }
 
-/// Bytes of it.
+enum BodyRoom {
+    /// For all of it together.
+    Whole(Arc<Unsent>),
+    /// For each large piece of a body that is made while it is sent, such as a live tail, whose first event may be a whole run. The body
+    /// ends at the first one for which there is none.
+    Pieces {
+        connection: Arc<Connection>,
+        places: Arc<Places>,
+    },
+}
+
+impl BodyRoom {
+    /// The same frame, whose bytes keep their room.
+    fn keep(&self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, axum::Error> {
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        let unsent = match self {
+            BodyRoom::Whole(unsent) => unsent.clone(),
+            BodyRoom::Pieces { .. } if bytes <= SMALL_PIECE_BYTES => return Ok(frame),
+            BodyRoom::Pieces { connection, places } => {
+                let Some(unsent) = places.send(&connection.address, bytes) else {
+                    count_refused_answer();
+                    return Err(axum::Error::new("too many large answers are being sent"));
+                };
+                Arc::new(unsent)
+            }
+        };
+        Ok(frame.map_data(|bytes| {
+            Bytes::from_owner(OfLarge {
+                bytes,
+                _unsent: unsent,
+            })
+        }))
+    }
+}
+
+/// Bytes that have room.
 struct OfLarge {
     bytes: Bytes,
     _unsent: Arc<Unsent>,
@@ -201,7 +234,7 @@ impl AsRef<[u8]> for OfLarge {
     }
 }
 
-impl hyper::body::Body for Large {
+impl hyper::body::Body for Counted {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -210,62 +243,7 @@ impl hyper::body::Body for Large {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        let counted = |bytes| {
-            Bytes::from_owner(OfLarge {
-                bytes,
-                _unsent: self.unsent.clone(),
-            })
-        };
-        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(counted))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// A body that is made while it is sent, such as a live tail, whose first event may be a whole run. There is room for each large piece
-/// of it, or it ends there.
-struct Streamed {
-    body: Body,
-    connection: Arc<Connection>,
-    places: Arc<Places>,
-}
-
-impl Streamed {
-    fn counted(&self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, axum::Error> {
-        let bytes = frame.data_ref().map_or(0, Bytes::len);
-        if bytes <= SMALL_PIECE_BYTES {
-            return Ok(frame);
-        }
-        let Some(unsent) = self.places.send(&self.connection.address, bytes) else {
-            count_refused_answer();
-            return Err(axum::Error::new("too many large answers are being sent"));
-        };
-        let unsent = Arc::new(unsent);
-        Ok(frame.map_data(|bytes| {
-            Bytes::from_owner(OfLarge {
-                bytes,
-                _unsent: unsent,
-            })
-        }))
-    }
-}
-
-impl hyper::body::Body for Streamed {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        Poll::Ready(frame.map(|frame| frame.and_then(|frame| self.counted(frame))))
+        Poll::Ready(frame.map(|frame| frame.and_then(|frame| self.room.keep(frame))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -7,29 +7,29 @@ macro_rules! event_sql {
     (is_apart $rows:literal) => {
         concat!("octet_length(", $rows, ".event) = 25 and substr(", $rows, ".event, 1, 1) = 'p'")
     };
-    // How many bytes it has; null: there is none.
-    (bytes $rows:literal) => {
+    // The number in the mark at this place, or this length of an event that is in its row.
+    (counted $rows:literal, $place:literal, $length:literal) => {
         concat!(
             "case when ",
             event_sql!(is_apart $rows),
             " then cast(substr(",
             $rows,
-            ".event, 2, 12) as bigint) else octet_length(",
+            ".event, ",
+            $place,
+            ", 12) as bigint) else ",
+            $length,
+            "(",
             $rows,
             ".event) end"
         )
     };
+    // How many bytes it has; null: there is none.
+    (bytes $rows:literal) => {
+        event_sql!(counted $rows, "2", "octet_length")
+    };
     // How many characters it has; null: there is none.
     (chars $rows:literal) => {
-        concat!(
-            "case when ",
-            event_sql!(is_apart $rows),
-            " then cast(substr(",
-            $rows,
-            ".event, 14) as bigint) else length(",
-            $rows,
-            ".event) end"
-        )
+        event_sql!(counted $rows, "14", "length")
     };
     // All of it; null: there is none.
     (whole $rows:literal, $db:expr) => {

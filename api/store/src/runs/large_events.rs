@@ -56,8 +56,14 @@ pub fn insertion(row: &Arc<str>, number: i64, piece: &str) -> Sql {
     insert.bind(row).bind(number).bind(piece)
 }
 
-/// Removes the pieces of a row's event, unless the row is stored.
-pub fn removal(row: &Arc<str>) -> Sql {
+/// Removes the pieces of a row's event, unless the row is stored. For an embedded database.
+pub async fn remove_of_unstored(store: &Store, row: &Arc<str>) -> Result<(), StoreError> {
+    store
+        .execute_all(Load::of(None, PIECE_BYTES_MAX), vec![removal(row)])
+        .await
+}
+
+fn removal(row: &Arc<str>) -> Sql {
     let delete = sql("delete from event_pieces where row_id = ?
          and not exists (select 1 from runs r where r.id = ?)
          and not exists (select 1 from tap_events t where t.id = ?)");
@@ -99,16 +105,6 @@ pub async fn unstored(db: &mut Db<'_>, before: Timestamp, limit: i64) -> Result<
          and not exists (select 1 from runs r where r.id = known.id)
          and not exists (select 1 from tap_events t where t.id = known.id) limit ?");
     db.all(query.bind(&before).bind(&before).bind(limit)).await
-}
-
-/// Removes up to `limit` pieces of a row's event, unless the row is stored. For an embedded database.
-pub async fn remove_of_unstored(db: &mut Db<'_>, row: Arc<str>, limit: i64) -> Result<u64, StoreError> {
-    let query = sql("delete from event_pieces where (row_id, number) in (
-         select x.row_id, x.number from event_pieces x where x.row_id = ?
-         and not exists (select 1 from runs r where r.id = ?)
-         and not exists (select 1 from tap_events t where t.id = ?) limit ?)");
-    let query = query.bind(&row).bind(&row).bind(row);
-    db.execute(query.bind(limit)).await
 }
 
 /// What ids begin with, or come after, that are made from a time on: they are UUIDv7.

@@ -3,8 +3,9 @@
 
 use super::claims::Claims;
 use super::login::LoginError;
-use crate::auth::signing::{self, CANDIDATES_MAX};
+use crate::auth::signing;
 use anyhow::anyhow;
+use heddle_compiler::CANDIDATES_MAX;
 use heddle_model::clock::Timestamp;
 use jsonwebtoken::jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
