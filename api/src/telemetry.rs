@@ -9,6 +9,8 @@ use crate::config::sources::SettingError;
 use crate::config::{Config, LogFormat};
 use anstream::{AutoStream, ColorChoice};
 use heddle_runtime::TRACE_TARGET;
+use std::borrow::Cow;
+use std::io::{self, Write};
 use tokio::runtime::Handle;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -25,9 +27,9 @@ pub fn start(config: &Config, io: Handle) -> Result<Option<Traces>, SettingError
         .map_err(|error| wrong(&error))?
         .add_directive(off);
     // On a terminal, unless NO_COLOR is set: in a file, escape sequences are noise.
-    let has_colours = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
+    let has_colours = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(|| Lines)
         .with_ansi(has_colours);
     let lines = match config.log_format {
         LogFormat::Text => lines.boxed(),
@@ -41,4 +43,37 @@ pub fn start(config: &Config, io: Handle) -> Result<Option<Traces>, SettingError
         .try_init()
         .map_err(|error| wrong(&error))?;
     Ok(traces)
+}
+
+/// Standard error, where each event is one line: line breaks in what strangers have said, such as a service, forge no others.
+struct Lines;
+
+impl Write for Lines {
+    /// An event, which comes as a whole.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        io::stderr().write_all(&one_line(event))?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// An event without line breaks but the one at its end.
+fn one_line(event: &[u8]) -> Cow<'_, [u8]> {
+    let line = event.strip_suffix(b"\n").unwrap_or(event);
+    if !line.iter().any(|byte| b"\n\r".contains(byte)) {
+        return Cow::Borrowed(event);
+    }
+    let mut written = Vec::with_capacity(event.len().saturating_add(16));
+    for byte in line {
+        match byte {
+            b'\n' => written.extend_from_slice(b"\\n"),
+            b'\r' => written.extend_from_slice(b"\\r"),
+            other => written.push(*other),
+        }
+    }
+    written.push(b'\n');
+    Cow::Owned(written)
 }

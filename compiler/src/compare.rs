@@ -28,6 +28,8 @@ const FIELDS_READ_MAX: usize = 5_000;
 const LEVELS_MAX: usize = 8;
 /// Bytes of what stands for an id that is missing, and of a path.
 const NAME_BYTES_MAX: usize = 500;
+/// Bytes of all paths, beyond which fields within others are not told apart: each of many may begin with the same long name.
+const PATHS_BYTES_MAX: usize = 1 << 20;
 /// Fields of a node, an edge or the graph that say how it is drawn, not what it does.
 const DRAWING: &[&str] = &[
     "position",
@@ -213,6 +215,8 @@ impl Comparison {
 struct Comparing {
     found: Comparison,
     fingerprints: Fingerprints,
+    /// Bytes of the paths that were found.
+    paths_bytes: usize,
 }
 
 type Fields<'a> = [(Cow<'a, str>, &'a RawValue)];
@@ -353,7 +357,7 @@ impl Comparing {
 
     /// Adds the paths below `path` at which two values differ, as these do.
     fn paths(
-        &self,
+        &mut self,
         path: String,
         (before, after): (Option<&RawValue>, Option<&RawValue>),
         levels: usize,
@@ -363,15 +367,17 @@ impl Comparing {
             return;
         }
         let inner = |value| text::fields(value, FIELDS_READ_MAX);
-        let within = (before.and_then(inner), after.and_then(inner));
-        let (Some(before), Some(after)) = within else {
+        let is_last =
+            levels >= LEVELS_MAX || path.len() > NAME_BYTES_MAX || self.paths_bytes > PATHS_BYTES_MAX;
+        let within = match is_last {
+            true => None,
+            false => before.and_then(inner).zip(after.and_then(inner)),
+        };
+        let Some((before, after)) = within else {
+            self.paths_bytes += path.len();
             found.push(path);
             return;
         };
-        if levels >= LEVELS_MAX || path.len() > NAME_BYTES_MAX {
-            found.push(path);
-            return;
-        }
         for (name, before, after) in pairs(&before, &after) {
             if !self.are_equal(before, after) {
                 let path = format!("{path}.{}", cut(name));

@@ -47,30 +47,27 @@ pub fn explain(graph: &Value, definitions: &Value, options: &Options) -> (Vec<Ex
 
 /// The graph ready to be emitted, if no diagnostic is an error.
 pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let (lowered, found) =
-        checked(
-            graph,
-            definitions,
-            options,
-            |checked, definitions, has_errors| match has_errors {
-                true => None,
-                false => lower::lower(checked, options).map(|mut lowered| {
-                    lowered.manifest.variables = Some(named_variables(checked, definitions));
-                    lowered
-                }),
-            },
-        );
+    let (lowered, found) = checked(
+        graph,
+        definitions,
+        options,
+        |checked, _, has_errors| match has_errors {
+            true => None,
+            false => lower::lower(checked, options).map(|mut lowered| {
+                lowered.manifest.variables = Some(named_variables(checked));
+                lowered
+            }),
+        },
+    );
     (lowered.flatten(), found)
 }
 
 /// The variables that expressions read by name.
-fn named_variables(checked: &Checked<'_>, definitions: &Definitions) -> Vec<String> {
-    let explained = crate::explain::explain(checked, definitions);
-    let names: BTreeSet<String> = explained
-        .iter()
-        .filter(|explained| !explained.is_code)
-        .flat_map(|explained| crate::expression::variables(&explained.expression))
-        .collect();
+fn named_variables(checked: &Checked<'_>) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    crate::explain::sources(checked, &mut |source| {
+        names.extend(crate::expression::variables(source));
+    });
     names.into_iter().collect()
 }
 

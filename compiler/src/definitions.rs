@@ -2,7 +2,7 @@
 //!
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 
-use crate::diagnostic::{Diagnostic, Severity, Within, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, Within, list};
 use crate::findings::Findings;
 use crate::graph::{Graph, described};
 use crate::{code, component};
@@ -103,12 +103,13 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn fail(&mut self, code: &'static str, message: String, help: Option<String>) {
-        let message = format!("in definition `{}`: {message}", self.name);
-        self.found.push(
-            Diagnostic::error(code, message)
-                .at_definition(self.name, None)
-                .with_help(help),
-        );
+        // The name may be as long as the graph, and each port may be wrong.
+        let name = self.name;
+        self.found.report(Severity::Error, || {
+            Diagnostic::error(code, format!("in definition `{name}`: {message}"))
+                .at_definition(name, None)
+                .with_help(help)
+        });
     }
 
     fn definition(&mut self, value: &Value) -> Definition {
@@ -154,7 +155,8 @@ impl Reader<'_> {
                 let (message, help) = match kind {
                     Some(kind) => (
                         format!("there is no kind `{kind}`"),
-                        did_you_mean(kind, KINDS.iter().copied()),
+                        self.found
+                            .did_you_mean(Severity::Error, kind, KINDS.iter().copied()),
                     ),
                     None => ("kind is missing".to_owned(), None),
                 };
@@ -181,8 +183,8 @@ impl Reader<'_> {
                 continue;
             }
             let ports = outputs.iter().map(|port| port.name.as_str());
-            let help =
-                did_you_mean(name, ports.clone()).unwrap_or_else(|| format!("outputs are {}", list(ports)));
+            let help = self.found.did_you_mean(Severity::Error, name, ports.clone());
+            let help = help.unwrap_or_else(|| format!("outputs are {}", list(ports)));
             self.fail(
                 "unknown-port",
                 format!("outputValues has `{name}`, which is not an output"),
@@ -206,15 +208,16 @@ impl Reader<'_> {
             self.fail("malformed", message, None);
             return DefinitionKind::Refused;
         };
+        let name = self.name;
         for diagnostic in code::check(source, self.found) {
-            let message = format!("in definition `{}`: {}", self.name, diagnostic.message);
-            self.found.push(
+            self.found.report(diagnostic.severity, || {
+                let message = format!("in definition `{name}`: {}", diagnostic.message);
                 Diagnostic {
                     message,
                     ..diagnostic
                 }
-                .at_definition(self.name, Some("code")),
-            );
+                .at_definition(name, Some("code"))
+            });
         }
         DefinitionKind::JavaScript(source.to_owned())
     }
@@ -348,7 +351,7 @@ impl Reader<'_> {
                 let types = TYPES.iter().map(|(name, _)| *name);
                 let help = written
                     .as_str()
-                    .and_then(|written| did_you_mean(written, types.clone()));
+                    .and_then(|written| self.found.did_you_mean(Severity::Error, written, types.clone()));
                 let message = format!("{path}.type is {}; types are {}", described(written), list(types));
                 self.fail("unknown-port-type", message, help);
                 ValueType::Any

@@ -1,8 +1,10 @@
 //! Errors and warnings about a graph, for people and for editors.
 
 use serde::Serialize;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Whether a finding prevents compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -245,28 +247,64 @@ pub(crate) fn unsentenced(sentence: &str) -> String {
 
 /// What is longer was not mistyped.
 const MISTYPED_BYTES_MAX: usize = 200;
+/// Pairs of bytes that are compared for one graph to find what was meant, and what a name costs besides. That is a suggestion
+/// for each of seventy mistakes in a graph of a thousand nodes, and a small part of a second.
+const COMPARED_MAX: usize = 100_000_000;
+const NAME_COMPARED: usize = 100;
 
-/// "did you mean", when one of `known` is close to what was written.
-pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    if written.len() > MISTYPED_BYTES_MAX {
-        return None;
+/// Finds what was meant by what was mistyped. All clones compare no more than one would: a graph may have a hundred thousand
+/// names, and a mistake at each place where one could stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Similar {
+    /// Pairs of bytes that may yet be compared.
+    left: Rc<Cell<usize>>,
+}
+
+impl Default for Similar {
+    fn default() -> Self {
+        Similar {
+            left: Rc::new(Cell::new(COMPARED_MAX)),
+        }
     }
-    let lower = written.to_lowercase();
-    known
-        .into_iter()
-        .filter(|name| name.len() <= MISTYPED_BYTES_MAX)
-        .map(|name| {
+}
+
+impl Similar {
+    /// "did you mean", when one of `known` is close to what was written; nothing if that would be too much to compare.
+    pub(crate) fn did_you_mean<'a>(
+        &self,
+        written: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<String> {
+        if written.len() > MISTYPED_BYTES_MAX || self.left.get() == 0 {
+            return None;
+        }
+        let lower = written.to_lowercase();
+        let mut best: Option<(f64, &str)> = None;
+        for name in known {
+            if name.len() > MISTYPED_BYTES_MAX {
+                continue;
+            }
+            self.take(NAME_COMPARED + lower.len() * name.len())?;
             let other = name.to_lowercase();
             let score = if other == lower {
                 1.0
             } else {
                 strsim::jaro_winkler(&lower, &other).min(0.999)
             };
-            (score, name)
-        })
-        .filter(|(score, _)| *score > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| format!("did you mean `{name}`?"))
+            // Of several that are as close the last.
+            if score > 0.8 && best.is_none_or(|(known, _)| score >= known) {
+                best = Some((score, name));
+            }
+        }
+        best.map(|(_, name)| format!("did you mean `{name}`?"))
+    }
+
+    /// Counts what will be compared; `None`: it would be too much.
+    fn take(&self, compared: usize) -> Option<()> {
+        let left = self.left.get().checked_sub(compared);
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ())
+    }
 }
 
 /// Names that [`list`] shows: all that any parameter of a standard node takes, or else a new user would not learn of the last ones.
@@ -287,5 +325,41 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         }
         Some((only, [])) => only.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPARED_MAX, Similar};
+
+    #[test]
+    fn what_is_similar_is_found_until_too_much_was_compared() {
+        let names: Vec<String> = (0..1_000).map(|number| format!("{number:0>60}")).collect();
+        let known = || names.iter().map(String::as_str);
+        let written = names[7].as_str();
+        let similar = Similar::default();
+        let help = similar.did_you_mean(written, known());
+        assert_eq!(help, Some(format!("did you mean `{written}`?")));
+        let of_one = COMPARED_MAX - similar.left.get();
+        let mut told = 1;
+        // All clones compare from the same.
+        while similar.clone().did_you_mean(written, known()).is_some() {
+            told += 1;
+        }
+        assert_eq!(told, COMPARED_MAX / of_one);
+        assert_eq!(similar.left.get(), 0);
+        assert_eq!(similar.did_you_mean("text", ["text"]), None);
+    }
+
+    #[test]
+    fn the_closest_name_is_told_and_of_several_the_last() {
+        let similar = Similar::default();
+        let meant = |written: &str, known: &[&str]| similar.did_you_mean(written, known.iter().copied());
+        let request = meant("httprequest", &["HttpRequest", "HttpRequests"]);
+        assert_eq!(request.unwrap(), "did you mean `HttpRequest`?");
+        let label = meant("lable", &["label", "LABEL", "x"]);
+        assert_eq!(label.unwrap(), "did you mean `LABEL`?");
+        assert_eq!(meant("abc", &["xyz"]), None);
+        assert_eq!(meant(&"x".repeat(201), &["x"]), None);
     }
 }

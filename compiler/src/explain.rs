@@ -4,6 +4,7 @@ use crate::check::level::Level;
 use crate::checked::{Checked, Inside};
 use crate::definitions::Definitions;
 use crate::expression::Reason;
+use crate::findings::cut_name;
 use crate::lowered::{Argument, Site, TextPart};
 use serde::Serialize;
 use std::ops::Range;
@@ -61,7 +62,9 @@ pub(crate) fn explain(checked: &Checked<'_>, definitions: &Definitions) -> Vec<E
     let mut found = Vec::new();
     level(&checked.main, None, &mut found);
     for (definition, inside) in definitions.all().iter().zip(&checked.definitions) {
-        let name = Some(definition.name.as_str());
+        // Each of its expressions has it.
+        let name = cut_name(&definition.name);
+        let name = Some(name.as_str());
         match inside {
             Inside::Composite(inner) => level(inner, name, &mut found),
             Inside::Outputs(outputs) => {
@@ -76,6 +79,23 @@ pub(crate) fn explain(checked: &Checked<'_>, definitions: &Definitions) -> Vec<E
         }
     }
     found
+}
+
+/// Visits the texts of all expressions, but for modules.
+pub(crate) fn sources(checked: &Checked<'_>, visit: &mut dyn FnMut(&str)) {
+    let mut of = |value: &Argument| argument(value, &mut |site| visit(&site.source));
+    let main = checked.main.arguments.iter().flatten();
+    main.for_each(|(_, value)| of(value));
+    for inside in &checked.definitions {
+        match inside {
+            Inside::Composite(inner) => {
+                let inner = inner.arguments.iter().flatten();
+                inner.for_each(|(_, value)| of(value));
+            }
+            Inside::Outputs(outputs) => outputs.iter().for_each(|(_, value)| of(value)),
+            Inside::JavaScript(_) | Inside::Component(..) | Inside::Refused => {}
+        }
+    }
 }
 
 fn level(level: &Level<'_>, definition: Option<&str>, found: &mut Vec<Explained>) {

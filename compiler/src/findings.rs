@@ -1,8 +1,10 @@
 //! Collects the diagnostics for a graph, up to a limit: reporting a graph that is full of errors must not cost more
 //! than reading it. Knows nothing about the rules.
 
-use crate::diagnostic::{Diagnostic, Severity, sort};
+use crate::diagnostic::{Diagnostic, Severity, Similar, sort};
 use crate::expression::Cost;
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Errors that are told of one graph, and warnings as well; the others are counted.
 pub(crate) const TOLD_MAX: usize = 100;
@@ -15,6 +17,8 @@ const PATH_BYTES_MAX: usize = 500;
 const SOURCE_BYTES_MAX: usize = 2 << 20;
 /// Bytes that the parser may read once more, because they turned out to be no parameters of a function.
 const READ_AGAIN_BYTES_MAX: usize = 4 << 20;
+/// Regular expressions of all forms in one graph. To see that one can be compiled takes a millisecond, whatever its length.
+pub(crate) const PATTERNS_MAX: usize = 1_000;
 
 /// Collects findings.
 #[derive(Clone, Debug)]
@@ -23,6 +27,8 @@ pub(crate) struct Findings {
     errors: Count,
     warnings: Count,
     reading: Reading,
+    similar: Similar,
+    patterns: PatternsLeft,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +57,22 @@ impl Default for Findings {
                 again_bytes_left: READ_AGAIN_BYTES_MAX,
                 is_over: false,
             },
+            similar: Similar::default(),
+            patterns: PatternsLeft(Rc::new(Cell::new(PATTERNS_MAX))),
         }
+    }
+}
+
+/// How many regular expressions may yet be compiled; all clones take from the same.
+#[derive(Clone, Debug)]
+pub(crate) struct PatternsLeft(Rc<Cell<usize>>);
+
+impl PatternsLeft {
+    /// Takes one; `false`: there is none left.
+    pub fn take(&self) -> bool {
+        let left = self.0.get().checked_sub(1);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
     }
 }
 
@@ -88,6 +109,29 @@ impl Findings {
         count.listed < TOLD_MAX
     }
 
+    /// "did you mean", when one of `known` is close to what was written, and it is told.
+    pub fn did_you_mean<'a>(
+        &self,
+        severity: Severity,
+        written: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<String> {
+        match self.has_room(severity) {
+            true => self.similar.did_you_mean(written, known),
+            false => None,
+        }
+    }
+
+    /// The same where it is known that it is told, or where findings can't be asked.
+    pub fn similar(&self) -> Similar {
+        self.similar.clone()
+    }
+
+    /// For the patterns of forms.
+    pub fn patterns(&self) -> PatternsLeft {
+        self.patterns.clone()
+    }
+
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty()
@@ -102,6 +146,8 @@ impl Findings {
     pub fn part(&self) -> Findings {
         Findings {
             reading: self.reading,
+            similar: self.similar.clone(),
+            patterns: self.patterns.clone(),
             ..Findings::default()
         }
     }
@@ -201,6 +247,15 @@ fn bounded(mut diagnostic: Diagnostic) -> Diagnostic {
         cut(&mut within.definition, PATH_BYTES_MAX);
     }
     diagnostic
+}
+
+/// A name that is told with each of many findings.
+pub(crate) fn cut_name(name: &str) -> String {
+    let begun = name.floor_char_boundary(PATH_BYTES_MAX);
+    match name.get(..begun).filter(|_| begun < name.len()) {
+        Some(begun) => format!("{begun}…"),
+        None => name.to_owned(),
+    }
 }
 
 fn cut(text: &mut String, bytes_max: usize) {

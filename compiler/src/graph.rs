@@ -3,7 +3,7 @@
 //! Unknown fields are ignored, with a warning where they look mistyped; known fields are checked strictly: each malformed
 //! one gets its own diagnostic, and reading continues. Knows nothing about node types.
 
-use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, list};
 use crate::findings::Findings;
 use heddle_contract::manifest::{Expressions, Retry, Settings};
 use heddle_contract::plan::OnError;
@@ -394,9 +394,10 @@ impl Reader<'_> {
             Some(Value::String(text)) if text == "continue" => OnError::Continue,
             Some(Value::String(text)) if text == "branch" => OnError::Branch,
             Some(other) => {
+                let ways = ["fail", "continue", "branch"];
                 let help = other
                     .as_str()
-                    .and_then(|text| did_you_mean(text, ["fail", "continue", "branch"]));
+                    .and_then(|text| self.found.did_you_mean(Severity::Error, text, ways));
                 let message = format!(
                     "{path}.onError must be \"fail\", \"continue\" or \"branch\", not {}",
                     described(other)
@@ -438,11 +439,22 @@ fn meant<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     if name.len() > MISTYPED_BYTES_MAX {
         return None;
     }
-    let distance = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
-    let close = if nearest.len() <= 5 { 1 } else { 2 };
-    (distance(nearest) <= close).then_some(nearest)
+    let name = name.to_lowercase();
+    let chars = name.chars().count();
+    let distance = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
+    // Every field of every object is looked at, and hardly one is as long as a known one: they are as far apart as they differ in
+    // length at least.
+    let known = known.iter().copied();
+    let known = known.filter(|known| known.chars().count().abs_diff(chars) <= FAR);
+    let (distance, nearest) = known
+        .map(|known| (distance(known), known))
+        .min_by_key(|(distance, _)| *distance)?;
+    let close = if nearest.len() <= 5 { 1 } else { FAR };
+    (distance <= close).then_some(nearest)
 }
+
+/// Characters by which what was mistyped differs from a long name at most.
+const FAR: usize = 2;
 
 /// Whether a text can be a node's id.
 fn is_id(text: &str) -> bool {

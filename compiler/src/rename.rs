@@ -13,6 +13,8 @@ use std::ops::Range;
 const DEPTH_MAX: usize = 128;
 /// Places that are told.
 const EDITS_MAX: usize = 10_000;
+/// Bytes of these: any number of places may be below a name that is as long as the graph.
+const EDITS_BYTES_MAX: usize = 8 << 20;
 
 /// Another label for a node.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +105,7 @@ pub fn rename(
         before: &before,
         now,
         found: Vec::new(),
+        bytes: 0,
     };
     for node in nodes {
         edits.of_node(node)?;
@@ -114,6 +117,7 @@ struct Edits<'a> {
     before: &'a str,
     now: &'a str,
     found: Vec<RenameEdit>,
+    bytes: usize,
 }
 
 impl Edits<'_> {
@@ -131,25 +135,48 @@ impl Edits<'_> {
             if parameter.is_some_and(|parameter| matches!(parameter.schema, Schema::Module)) {
                 continue;
             }
-            self.of_value(id, name.clone(), value, 0)?;
+            self.of_value(id, &mut name.clone(), value, 0)?;
         }
         Ok(())
     }
 
-    fn of_value(&mut self, node: &str, path: String, value: &Value, depth: usize) -> Result<(), NotRenamed> {
+    fn of_value(
+        &mut self,
+        node: &str,
+        path: &mut String,
+        value: &Value,
+        depth: usize,
+    ) -> Result<(), NotRenamed> {
         if depth > DEPTH_MAX {
             return Ok(());
         }
         match value {
-            Value::String(text) => self.of_text(node, &path, text),
-            Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
-                self.of_value(node, format!("{path}[{index}]"), item, depth + 1)
-            }),
-            Value::Object(fields) => fields.iter().try_for_each(|(name, field)| {
-                self.of_value(node, format!("{path}.{name}"), field, depth + 1)
-            }),
+            Value::String(text) => self.of_text(node, path, text),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .try_for_each(|(index, item)| self.within(node, path, &format!("[{index}]"), item, depth)),
+            Value::Object(fields) => fields
+                .iter()
+                .try_for_each(|(name, field)| self.within(node, path, &format!(".{name}"), field, depth)),
             _ => Ok(()),
         }
+    }
+
+    /// The same of what is within a value, one step behind its path.
+    fn within(
+        &mut self,
+        node: &str,
+        path: &mut String,
+        step: &str,
+        value: &Value,
+        depth: usize,
+    ) -> Result<(), NotRenamed> {
+        let outer = path.len();
+        path.push_str(step);
+        let done = self.of_value(node, path, value, depth + 1);
+        path.truncate(outer);
+        done
     }
 
     fn of_text(&mut self, node: &str, path: &str, text: &str) -> Result<(), NotRenamed> {
@@ -169,13 +196,22 @@ impl Edits<'_> {
                     let message = format!("the graph names the node in more than {EDITS_MAX} places");
                     return Err(NotRenamed::TooLarge(message));
                 }
+                let text = written(&reference, self.now);
+                self.bytes += node.len() + path.len() + text.len();
+                if self.bytes > EDITS_BYTES_MAX {
+                    let message = format!(
+                        "the places in which the graph names the node have more than {} MiB of names",
+                        EDITS_BYTES_MAX >> 20
+                    );
+                    return Err(NotRenamed::TooLarge(message));
+                }
                 let start = units.before(expression.start + reference.span.start);
                 let end = units.before(expression.start + reference.span.end);
                 self.found.push(RenameEdit {
                     node_id: node.to_owned(),
                     parameter: path.to_owned(),
                     utf16: start..end,
-                    text: written(&reference, self.now),
+                    text,
                 });
             }
         }

@@ -22,6 +22,8 @@ pub(crate) struct Drawn {
     pub kept_as: &'static str,
     /// How often an id was made of the same text.
     pub taken: HashMap<String, usize>,
+    /// Bytes of texts in which repairs have looked for expressions.
+    pub searched: usize,
 }
 
 /// What a node is.

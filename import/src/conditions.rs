@@ -17,8 +17,9 @@ pub(crate) struct Conditions {
 #[derive(Clone, Debug, PartialEq)]
 struct Condition {
     left: Value,
-    /// Type and operation, such as `string` and `equals`.
-    kind: String,
+    /// Type and operation, such as `string` and `equals`. The type is one that matters here, and empty for all others: n8n
+    /// names it once for a list of any length.
+    kind: &'static str,
     operation: String,
     right: Value,
     ignores_case: bool,
@@ -51,7 +52,7 @@ impl Conditions {
             };
             Condition {
                 left: condition.get("leftValue").cloned().unwrap_or_default(),
-                kind: text("/operator/type").to_owned(),
+                kind: known(text("/operator/type")),
                 operation: text("/operator/operation").to_owned(),
                 right: condition.get("rightValue").cloned().unwrap_or_default(),
                 ignores_case,
@@ -70,11 +71,12 @@ impl Conditions {
     pub fn old(given: &Value, any: bool) -> Conditions {
         let mut list = Vec::new();
         for (kind, conditions) in given.as_object().into_iter().flatten() {
+            let kind = known(kind);
             for condition in conditions.as_array().into_iter().flatten() {
                 let given = condition.get("operation").and_then(Value::as_str);
                 list.push(Condition {
                     left: condition.get("value1").cloned().unwrap_or(json!("")),
-                    kind: kind.clone(),
+                    kind,
                     operation: given.unwrap_or(default_operation(kind)).to_owned(),
                     right: condition.get("value2").cloned().unwrap_or(default_right(kind)),
                     ignores_case: false,
@@ -94,7 +96,7 @@ impl Conditions {
     pub fn one(kind: &str, left: &Value, operation: &str, right: &Value) -> Conditions {
         let condition = Condition {
             left: left.clone(),
-            kind: kind.to_owned(),
+            kind: known(kind),
             operation: operation.to_owned(),
             right: right.clone(),
             ignores_case: false,
@@ -154,6 +156,13 @@ impl Conditions {
     }
 }
 
+/// The types by which conditions differ.
+const KINDS: &[&str] = &["array", "boolean", "dateTime", "number", "string"];
+
+fn known(kind: &str) -> &'static str {
+    KINDS.iter().find(|known| **known == kind).copied().unwrap_or("")
+}
+
 fn default_operation(kind: &str) -> &'static str {
     match kind {
         "number" => "smaller",
@@ -177,7 +186,7 @@ impl Condition {
             return None;
         }
         let is_empty_text = self.right == "" && self.kind == "string";
-        Some(match (self.kind.as_str(), self.operation.as_str()) {
+        Some(match (self.kind, self.operation.as_str()) {
             ("string", "equals" | "equal") if is_empty_text => ("isEmpty", false),
             ("string", "notEquals" | "notEqual") if is_empty_text => ("isNotEmpty", false),
             (_, "equals" | "equal") => ("equals", true),
@@ -229,7 +238,7 @@ impl Condition {
             other.push_str(".toLowerCase()");
         }
         let is_text = self.kind == "string";
-        Some(match (self.kind.as_str(), self.operation.as_str()) {
+        Some(match (self.kind, self.operation.as_str()) {
             (_, "equals" | "equal") if is_text => format!("{text} === {other}"),
             (_, "notEquals" | "notEqual") if is_text => format!("{text} !== {other}"),
             (_, "equals" | "equal") => format!("{left} === {right}"),
@@ -274,5 +283,28 @@ fn expression_of(right: &str) -> String {
     match slashed {
         Some((pattern, flags)) => format!("new RegExp({}, {})", Value::from(pattern), Value::from(flags)),
         None => format!("new RegExp({right})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Conditions;
+    use serde_json::json;
+
+    #[test]
+    fn a_type_that_is_none_is_not_kept_with_each_of_its_conditions() {
+        let long = "x".repeat(1_000);
+        let kinds = |conditions: &Conditions| -> Vec<&'static str> {
+            conditions.list.iter().map(|condition| condition.kind).collect()
+        };
+        let old = Conditions::old(&json!({&long: [0, 0], "number": [0]}), false);
+        assert_eq!(kinds(&old), ["", "", "number"]);
+        assert_eq!(
+            kinds(&Conditions::one(&long, &json!(0), "equal", &json!(0))),
+            [""]
+        );
+        let operator = json!({"type": &long, "operation": "equals"});
+        let new = json!({"conditions": [{"leftValue": 0, "operator": operator}]});
+        assert_eq!(kinds(&Conditions::new(&new, false)), [""]);
     }
 }

@@ -103,7 +103,7 @@ fn is_deep(source: &str) -> bool {
 const STEPS_MAX: usize = 100;
 const INDEX_BYTES_MAX: usize = 500;
 
-/// How many properties are asked for one after the other. What `?.` asks never fails.
+/// How many properties are asked for one after the other, up to two. What `?.` asks never fails.
 fn asked(rest: &str) -> usize {
     let mut rest = rest;
     let mut count = 0;
@@ -133,6 +133,9 @@ fn asked(rest: &str) -> usize {
         // The ways to an item are not asked of it.
         if name != "json" && name != "item" {
             count += 1;
+        }
+        if count > 1 {
+            return count;
         }
     }
     count

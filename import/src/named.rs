@@ -85,15 +85,10 @@ fn by_branch(
         let branches = matches!(node.kind.as_str(), "if" | "switch") || node.on_error == OnError::Branch;
         branches && scene.flow.many.get(place) == Some(&true)
     };
-    let leads_here = |place: usize| {
-        scene.workflow.edges.iter().any(|edge| {
-            let is_other = edge.is_main && edge.source == place && edge.output > 0;
-            is_other && (edge.target == scene.place || scene.flow.leads(edge.target, scene.place))
-        })
-    };
     let lists = lists_read(text);
     for (place, node) in named {
-        if divides(*place, node) && lists.contains(node.name.as_str()) && leads_here(*place) {
+        let leads_here = || scene.flow.leads_by_others(*place, scene.place);
+        if divides(*place, node) && lists.contains(node.name.as_str()) && leads_here() {
             let message = format!(
                 "`{}` gives items by several outputs: `.first()`, `.last()` and `.all()` of it are those of the first output by \
                  which any left, where n8n takes the output that leads here",

@@ -11,7 +11,7 @@ mod yaml;
 
 use crate::read::Refused;
 use definition::Parts;
-use document::{Credentials, Document, Security, is_base};
+use document::{Credentials, Document, Known, Security, is_base};
 use heddle_compiler::{Options, Severity};
 use operation::{Body, Operation, Place, Taken};
 use serde::Serialize;
@@ -164,13 +164,22 @@ pub fn is_json(text: &str) -> bool {
 
 /// The operations of a document, without definitions.
 pub fn operations(document: &Value) -> Result<Vec<ApiOperation>, Refused> {
-    let all = found(Document { root: document })?;
+    let known = Known::default();
+    let document = Document {
+        root: document,
+        known: &known,
+    };
+    let all = found(document)?;
     Ok(all.iter().map(described).collect())
 }
 
 /// Definitions of the operations that are wanted. What the compiler says of them is for [`Api::refuse`].
 pub fn read(document: &Value, selection: &Selection) -> Result<Api, Refused> {
-    let document = Document { root: document };
+    let known = Known::default();
+    let document = Document {
+        root: document,
+        known: &known,
+    };
     let wanted = wanted(found(document)?, selection)?;
     let title = text(document.root, "/info/title");
     let mut making = Making {

@@ -13,6 +13,9 @@ use std::collections::HashSet;
 /// Bytes of an original expression in a node's notes.
 const NOTE_BYTES_MAX: usize = 2_000;
 
+/// Bytes of texts in which expressions that can't be compiled are looked for: there may be thousands, each in a text of megabytes.
+const SEARCHED_MAX: usize = 128 << 20;
+
 /// What the report calls expressions that fail in n8n as well.
 const BROKEN: &str = "broken-expression";
 
@@ -95,26 +98,18 @@ fn undefine(
     originals: &Originals,
     report: &mut Report,
 ) -> bool {
-    let (Some(node), Some((excerpt, start))) = (drawn.node_mut(id), &error.excerpt) else {
+    if drawn.searched >= SEARCHED_MAX {
+        return false;
+    }
+    let mut searched = 0;
+    let original = drawn.node_mut(id).zip(error.excerpt.as_ref());
+    let original = original.and_then(|(node, (excerpt, start))| {
+        taken_out(&mut node.parameters, (excerpt.as_str(), *start), &mut searched)
+    });
+    drawn.searched += searched;
+    let (Some(source), Some(node)) = (original, drawn.node_mut(id)) else {
         return false;
     };
-    let mut original = None;
-    let mut open: Vec<&mut Value> = node.parameters.values_mut().collect();
-    while let Some(value) = open.pop() {
-        match value {
-            Value::String(text) if original.is_none() => {
-                let at = text.find(excerpt.as_str()).map(|offset| offset + start);
-                original = at.and_then(|at| without(text, at)).map(|(written, source)| {
-                    *text = written;
-                    source
-                });
-            }
-            Value::Array(items) => open.extend(items),
-            Value::Object(fields) => open.extend(fields.values_mut()),
-            _ => {}
-        }
-    }
-    let Some(source) = original else { return false };
     let parameter = error.parameter.clone();
     note(node, parameter.as_deref().unwrap_or("a parameter"), &source);
     report.summary.repaired += 1;
@@ -129,6 +124,31 @@ fn undefine(
         ..item(node, Level::Approximate, code, message)
     });
     true
+}
+
+/// Takes out the expression at a byte of the excerpt, wherever that stands, and counts what is searched for it.
+fn taken_out(
+    parameters: &mut Map<String, Value>,
+    (excerpt, start): (&str, usize),
+    searched: &mut usize,
+) -> Option<String> {
+    let mut open: Vec<&mut Value> = parameters.values_mut().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => {
+                *searched += text.len();
+                let at = text.find(excerpt).map(|offset| offset + start);
+                if let Some((written, source)) = at.and_then(|at| without(text, at)) {
+                    *text = written;
+                    return Some(source);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values_mut()),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Keeps an expression that is undefined now in its node's notes.
@@ -323,4 +343,51 @@ fn join(drawn: &mut Drawn, found: &Finding, report: &mut Report) -> bool {
         target_port: port,
     });
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SEARCHED_MAX, repair};
+    use crate::broken::Originals;
+    use crate::built::{Drawn, Kind};
+    use crate::finding::Finding;
+    use crate::report::Report;
+
+    const TEXT: &str = "a {{ @ }} {{ 1 }}";
+
+    /// A node after the repair of an expression, before which so much was searched.
+    fn repaired(searched: usize) -> Drawn {
+        let mut drawn = Drawn {
+            searched,
+            ..Drawn::default()
+        };
+        let mut node = drawn.beside("", Kind::Standard("Transform"), "A".to_owned());
+        node.parameters.insert("value".to_owned(), TEXT.into());
+        let found = Finding {
+            is_error: true,
+            code: "syntax".to_owned(),
+            node_id: Some(node.id.clone()),
+            parameter: Some("value".to_owned()),
+            message: "unexpected token".to_owned(),
+            excerpt: Some((TEXT.to_owned(), 5)),
+        };
+        drawn.nodes.push(node);
+        assert!(repair(
+            &mut drawn,
+            vec![found],
+            &Originals::default(),
+            &mut Report::default()
+        ));
+        drawn
+    }
+
+    #[test]
+    fn what_is_searched_for_expressions_is_counted_and_then_a_stub_takes_the_nodes_place() {
+        let drawn = repaired(0);
+        assert_eq!(drawn.nodes[0].parameters["value"], "a {{ undefined }} {{ 1 }}");
+        assert_eq!(drawn.searched, TEXT.len());
+        let drawn = repaired(SEARCHED_MAX);
+        assert!(drawn.nodes[0].is_stub());
+        assert_eq!(drawn.searched, SEARCHED_MAX);
+    }
 }

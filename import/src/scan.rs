@@ -13,7 +13,13 @@ pub(crate) enum Stretch<'t> {
 
 /// Splits an expression into code and texts.
 pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
+    read(source).0
+}
+
+/// The same, and how many bytes were read for the ends of regular expressions that have none.
+fn read(source: &str) -> (Vec<Stretch<'_>>, usize) {
     let bytes = source.as_bytes();
+    let in_vain_max = IN_VAIN_LEAST + IN_VAIN_FACTOR * bytes.len();
     let mut found = Vec::new();
     // Braces that are open in each expression of a template.
     let mut templates: Vec<usize> = Vec::new();
@@ -39,9 +45,9 @@ pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
             (b'/', _) => match bytes.get(at + 1) {
                 Some(b'/') => line(bytes, at),
                 Some(b'*') => comment(bytes, at),
-                _ if in_vain > IN_VAIN_MAX => at,
-                _ => pattern(bytes, at, &comments).unwrap_or_else(|| {
-                    in_vain += 1;
+                _ if in_vain > in_vain_max => at,
+                _ => pattern(bytes, at, &comments).unwrap_or_else(|read| {
+                    in_vain += read;
                     at
                 }),
             },
@@ -70,7 +76,7 @@ pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
     if from < source.len() {
         found.extend(source.get(from..).map(Stretch::Code));
     }
-    found
+    (found, in_vain)
 }
 
 /// Where a string literal ends; at the end of the line or text if it doesn't.
@@ -104,9 +110,11 @@ fn template(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// A longer one is not looked for, and none behind so many slashes that begin none, so that no text takes long.
+/// A longer one is not looked for, and none any more once so much was read in vain, for each byte of the text and of any text, so
+/// that no text takes long.
 const PATTERN_BYTES_MAX: usize = 2_000;
-const IN_VAIN_MAX: usize = 2_000;
+const IN_VAIN_FACTOR: usize = 8;
+const IN_VAIN_LEAST: usize = 16 << 10;
 
 /// Words that a regular expression may follow, as keywords.
 const BEFORE_PATTERN: &[&str] = &[
@@ -125,8 +133,8 @@ const BEFORE_PATTERN: &[&str] = &[
     "yield",
 ];
 
-/// Where a regular expression ends that begins here; none if this divides.
-fn pattern(bytes: &[u8], start: usize, comments: &Range<usize>) -> Option<usize> {
+/// Where a regular expression ends that begins here. If this divides, or there is no end, how many bytes were read for it.
+fn pattern(bytes: &[u8], start: usize, comments: &Range<usize>) -> Result<usize, usize> {
     let mut text = code_before(bytes, start);
     if text.len() <= comments.end {
         text = code_before(bytes, comments.start);
@@ -137,27 +145,25 @@ fn pattern(bytes: &[u8], start: usize, comments: &Range<usize>) -> Option<usize>
         Some(byte) => b"(,=:[!&|?{};*%<>~^".contains(byte) || ends_in_keyword(text),
     };
     if !expects_value {
-        return None;
+        return Err(0);
     }
     let (mut at, mut in_class) = (start + 1, false);
     while let Some(byte) = bytes.get(at).filter(|_| at < start + PATTERN_BYTES_MAX) {
         match byte {
             b'\\' => at += 1,
-            b'\n' => return None,
+            b'\n' => break,
             b'[' => in_class = true,
             b']' => in_class = false,
             b'/' if !in_class => {
-                let flags = bytes
-                    .get(at + 1..)?
-                    .iter()
-                    .take_while(|byte| byte.is_ascii_lowercase());
-                return Some(at + 1 + flags.count());
+                let behind = bytes.get(at + 1..).unwrap_or_default().iter();
+                let flags = behind.take_while(|byte| byte.is_ascii_lowercase());
+                return Ok(at + 1 + flags.count());
             }
             _ => {}
         }
         at += 1;
     }
-    None
+    Err(at - start)
 }
 
 /// What is before a place, without the blanks at its end.
@@ -235,4 +241,30 @@ pub(crate) fn replaced(code: &str, name: &str, with: &str) -> String {
     }
     result.push_str(rest);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IN_VAIN_FACTOR, IN_VAIN_LEAST, PATTERN_BYTES_MAX, Stretch, read, stretches};
+
+    #[test]
+    fn slashes_that_begin_nothing_are_read_in_linear_work() {
+        for piece in ["=/[", "</", "(/\\", "=/ [", "=/[\n", "a/", "{/[", "`${/["] {
+            for times in [1, 30, 1_000, 30_000] {
+                let source = piece.repeat(times);
+                let (_, in_vain) = read(&source);
+                let most = IN_VAIN_LEAST + IN_VAIN_FACTOR * source.len() + PATTERN_BYTES_MAX + 1;
+                assert!(in_vain <= most, "{piece} {times} times: {in_vain} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_regular_expression_is_found_behind_any_number_of_divisions() {
+        let source = format!("{}x = /[/]'/g;", "a / b;\n".repeat(3_000));
+        let found = stretches(&source);
+        let texts = found.iter().filter(|stretch| matches!(stretch, Stretch::Text(_)));
+        let texts: Vec<&Stretch<'_>> = texts.collect();
+        assert_eq!(texts, [&Stretch::Text("/[/]'/g")]);
+    }
 }

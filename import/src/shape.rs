@@ -105,6 +105,8 @@ pub(crate) struct Flow {
     places: HashMap<String, usize>,
     /// What nodes read of those before them.
     pub readers: Readers,
+    /// Of each node, where the main edges of its outputs lead but for the first output.
+    others: Vec<Vec<usize>>,
     /// Of each node, whether an edge of it may bring several items, whatever it gets.
     several: Vec<bool>,
     /// Of each node, whether it loses which item came of which, as far as that is not seen before it executes.
@@ -124,7 +126,11 @@ impl Flow {
             .map(|(edge, _)| edge.target)
             .collect();
         let mut several = vec![false; workflow.nodes.len()];
+        let mut others = vec![Vec::new(); workflow.nodes.len()];
         for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
+            if let Some(others) = others.get_mut(edge.source).filter(|_| edge.output > 0) {
+                others.push(edge.target);
+            }
             if let Some(several) = several.get_mut(edge.source).filter(|several| !**several) {
                 *several = gives(workflow, edge, is_known) == Gives::Several;
             }
@@ -139,6 +145,7 @@ impl Flow {
                 .collect(),
             readers: Readers::of(workflow),
             heads: heads.into_iter().collect(),
+            others,
             several,
             loses: nodes.map(|node| loses_pairing(node, is_known)).collect(),
         }
@@ -165,6 +172,12 @@ impl Flow {
             let is_within = from == *head || self.leads(*head, from);
             !is_within && self.leads(from, *head) && (to == *head || self.leads(*head, to))
         })
+    }
+
+    /// Whether a way leads from one node to another by an output but the first.
+    pub fn leads_by_others(&self, from: usize, to: usize) -> bool {
+        let mut targets = self.others.get(from).into_iter().flatten();
+        targets.any(|target| *target == to || self.leads(*target, to))
     }
 
     /// Whether a way leads from one node to another.

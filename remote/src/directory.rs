@@ -287,6 +287,15 @@ impl Directory {
             .map_err(|error| Error::invalid(self.root.join(path), error.to_string()))
     }
 
+    /// Refuses a file of the workspace that is not in it: for whoever reads it in another way.
+    ///
+    /// # Errors
+    ///
+    /// It is a link that leads out of the directory, or is behind one.
+    pub fn refuse_link(&self, path: &str) -> Result<(), Error> {
+        inside(&self.root, path).map(drop)
+    }
+
     /// Makes a file of the workspace that of a value.
     ///
     /// # Errors
@@ -465,14 +474,19 @@ fn parsed<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
 
 /// A file below a folder, not through links that lead out of it.
 pub(crate) fn read_inside(folder: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
+    read_bounded(&inside(folder, path)?)
+}
+
+/// The place of a file below a folder, which must not be elsewhere.
+fn inside(folder: &Path, path: &str) -> Result<PathBuf, Error> {
     let file = folder.join(path);
-    if let (Ok(real), Ok(folder)) = (file.canonicalize(), folder.canonicalize())
-        && !real.starts_with(&folder)
-    {
-        let message = "this is a link that leads out of its directory";
-        return Err(Error::invalid(file, message));
+    match is_inside(folder, &file) {
+        true => Ok(file),
+        false => Err(Error::invalid(
+            file,
+            "this is a link that leads out of its directory",
+        )),
     }
-    read_bounded(&file)
 }
 
 fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, Error> {

@@ -106,11 +106,12 @@ pub trait KeyValues: fmt::Debug + Send + Sync + 'static {
     fn access(&self, request: KeyValueRequest) -> KeyValueFuture;
 }
 
-/// What an operation does to a value: what is kept then (`None`: nothing), and what the node emits.
+/// What an operation does to a value: the JSON of what is kept then (`None`: nothing), and what the node emits, which is what is kept,
+/// if anything is.
 pub fn applied(
     current: Option<Value>,
     operation: KeyValueOperation,
-) -> Result<(Option<Value>, Value), KeyValueError> {
+) -> Result<(Option<String>, Value), KeyValueError> {
     let mismatch = |takes: &'static str, found: &Value| {
         let found = match found {
             Value::Null => "null",
@@ -124,8 +125,8 @@ pub fn applied(
     };
     let kept = match operation {
         KeyValueOperation::Get => {
-            let value = current.clone().unwrap_or_default();
-            return Ok((current, value));
+            let text = current.as_ref().map(Value::to_string);
+            return Ok((text, current.unwrap_or_default()));
         }
         KeyValueOperation::Delete => return Ok((None, current.unwrap_or_default())),
         KeyValueOperation::Set(value) => value,
@@ -146,11 +147,11 @@ pub fn applied(
             Some(other) => return mismatch("an array", &other),
         },
     };
-    let bytes = kept.to_string().len();
-    if bytes > VALUE_BYTES_MAX {
-        return Err(KeyValueError::TooLarge { bytes });
+    let text = kept.to_string();
+    if text.len() > VALUE_BYTES_MAX {
+        return Err(KeyValueError::TooLarge { bytes: text.len() });
     }
-    Ok((Some(kept.clone()), kept))
+    Ok((Some(text), kept))
 }
 
 /// A number as JSON writes it: whole ones without a fraction.
@@ -193,7 +194,10 @@ impl MemoryValues {
             None => old_expiry,
         };
         match kept {
-            Some(value) => drop(values.insert(place, Kept { value, expires_at })),
+            Some(_) => {
+                let value = output.clone();
+                drop(values.insert(place, Kept { value, expires_at }));
+            }
             None => drop(values.remove(&place)),
         }
         Ok(output)

@@ -2,8 +2,10 @@
 
 use crate::diagnostics::{composite, graph, node, noop, started};
 use crate::expressions::EVERYTHING;
-use heddle_compiler::expression::{parse, route};
-use heddle_compiler::{Diagnostic, ExpressionRoute, Options, Severity, check, compile, explain};
+use heddle_compiler::expression::{Expression, parse, route};
+use heddle_compiler::{
+    Diagnostic, ExpressionRoute, NotRenamed, Options, Renaming, Severity, check, compile, explain, rename,
+};
 use serde_json::{Map, Value, json};
 
 /// Told of any graph: 100 errors and 100 warnings with at most 2,000 bytes of message, advice and excerpt each.
@@ -171,6 +173,94 @@ fn composites_that_multiply_are_refused_by_what_they_add_up_to() {
     let (main, definitions) = laughs(2, &json!(vec!["{{ 1 }}"; 2_500]));
     let found = told(&main, &definitions);
     assert!(found.iter().any(|it| it.message == message), "{found:#?}");
+    // Labels, which the manifest has for each of them.
+    let (main, mut definitions) = laughs(2, &json!(1));
+    definitions["L1"]["graphData"]["nodes"][0]["data"]["label"] = "x".repeat(4 << 20).into();
+    let found = told(&main, &definitions);
+    assert!(found.iter().any(|it| it.message == message), "{found:#?}");
+}
+
+#[test]
+fn names_of_a_large_graph_are_compared_with_few_of_its_mistakes() {
+    let name = |number: usize| format!("{number:0>60}");
+    let definition = json!({"kind": "expression", "outputValues": {"out": 1}});
+    let definitions: Map<String, Value> = (0..4_500)
+        .map(|number| (name(number), definition.clone()))
+        .collect();
+    // Each is called almost as one of them.
+    let nodes = (0..100).map(|number| {
+        let mistyped = name(number).replacen('0', "O", 1);
+        node(&format!("n{number}"), &mistyped, json!({}))
+    });
+    let found = told(&started(nodes, &[]), &definitions.into());
+    let unknown = found.iter().filter(|it| it.code == "unknown-type");
+    let suggests = |it: &&Diagnostic| {
+        it.help
+            .as_ref()
+            .is_some_and(|help| help.starts_with("did you mean"))
+    };
+    let (with, without): (Vec<&Diagnostic>, Vec<&Diagnostic>) = unknown.partition(suggests);
+    assert_eq!((with.len(), without.len()), (5, 95));
+}
+
+#[test]
+fn a_long_row_of_dollar_signs_does_not_come_with_every_name() {
+    let names = "$json.a, ".repeat(2_000);
+    let source = format!("[/x/.test('{} $h0_ $h2_'), {names} 1]", "$".repeat(10_000));
+    let routed = route(&source, &EVERYTHING, ExpressionRoute::default()).unwrap();
+    let Expression::Script(script) = &routed.expression else {
+        panic!("{:?}", routed.reasons);
+    };
+    assert!(script.source.contains("$h1_0"));
+    assert!(script.source.len() < 5 * source.len(), "{}", script.source.len());
+}
+
+#[test]
+fn places_below_names_as_long_as_the_graph_are_told_in_bounded_space() {
+    let long = "x".repeat(100_000);
+    let renamed = |places: usize| {
+        let mut named = noop("a");
+        named["data"]["label"] = "Label".into();
+        let texts = vec!["{{ $(\"Label\").b }}"; places];
+        let reader = node("b", "Transform", json!({ "value": { &long: texts } }));
+        let renaming = Renaming {
+            definition: None,
+            node_id: "a",
+            label: "Other",
+        };
+        rename(
+            &started([named, reader], &["start -> a", "a -> b"]),
+            &json!({}),
+            renaming,
+        )
+    };
+    assert_eq!(renamed(10).unwrap().len(), 10);
+    assert!(matches!(renamed(100), Err(NotRenamed::TooLarge(_))));
+    let texts = vec!["{{ 1 }}"; 10];
+    let definitions = json!({ &long: { "kind": "expression", "outputValues": { "out": texts } } });
+    let graph = started([noop("a")], &["start -> a"]);
+    let (explained, _) = explain(&graph, &definitions, &Options::default());
+    assert_eq!(explained.len(), 10);
+    for one in explained {
+        let name = one.definition.unwrap();
+        assert!(name.len() < 600, "{}", name.len());
+    }
+}
+
+#[test]
+fn so_many_patterns_of_forms_are_compiled() {
+    let fields: Vec<Value> = (0..100)
+        .map(|index| json!({ "name": format!("x{index}"), "pattern": "a" }))
+        .collect();
+    let errors = |forms: usize| -> Vec<&'static str> {
+        let parameters = json!({ "title": "T", "fields": fields });
+        let forms = (0..forms).map(|index| node(&format!("f{index}"), "OnForm", parameters.clone()));
+        let found = told(&graph(forms, &[]), &json!({}));
+        let errors = found.iter().filter(|it| it.severity == Severity::Error);
+        errors.map(|it| it.code).collect()
+    };
+    assert_eq!(errors(10), [""; 0]);
+    assert_eq!(errors(11), ["too-large"; 100]);
 }
 
 #[test]

@@ -27,6 +27,27 @@ fn counts(it: &Comparison) -> [usize; 5] {
 }
 
 #[test]
+fn paths_that_begin_with_the_same_long_names_are_told_in_bounded_space() {
+    let long = "n".repeat(400);
+    let graph = |value: u32| {
+        let fields: serde_json::Map<String, Value> =
+            (0..50).map(|index| (format!("f{index}"), value.into())).collect();
+        let nodes = (0..500).map(|index| {
+            let parameters = json!({ &long: fields });
+            json!({"id": format!("n{index}"), "data": {"parameters": parameters}})
+        });
+        json!({"nodes": nodes.collect::<Vec<_>>(), "edges": []})
+    };
+    let found = compare(&graph(1), &graph(2));
+    assert_eq!(found.nodes_changed, 500);
+    let paths = found.details.iter().flat_map(|it| &it.fields);
+    let bytes: usize = paths.map(String::len).sum();
+    assert!(bytes < 2 << 20, "{bytes}");
+    assert_eq!(found.details[0].fields.len(), 50);
+    assert_eq!(found.details[499].fields, ["data"]);
+}
+
+#[test]
 fn counts_and_names_what_changed() {
     let before = json!({"nodes": [node("a", "x"), node("b", "x"), node("c", "x")], "edges": [edge("a", "b"), edge("b", "c")]});
     let after = json!({"nodes": [node("d", "x"), node("a", "y"), node("b", "x")], "edges": [edge("a", "b"), edge("a", "d")]});

@@ -5,11 +5,13 @@
 
 mod deployed;
 mod described;
+mod leaving;
 mod members;
 mod postgres;
 mod request;
 
 pub use deployed::{chain, doubling, endless};
+pub use leaving::until;
 pub use postgres::TestDatabase;
 pub use request::{Events, Reply, Request};
 

@@ -468,26 +468,40 @@ async fn every_accepted_run_ends_once_whatever_becomes_of_servers() {
     assert!(accepted > 0 && taken > 0, "{accepted} accepted, {taken} taken up");
 }
 
-/// A server stores that a run parks, hears no answer, and wakes the run before it tries again.
-#[tokio::test]
-async fn a_parking_that_is_stored_is_known_although_the_run_was_woken() {
-    let files = tempfile::tempdir().unwrap();
-    let store = Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap();
-    let mut world = World::new(&store, 0).await;
+/// A run that the first server has, its owner, and the time.
+async fn begun(world: &mut World) -> (RunId, Arc<str>, Timestamp) {
     // Sends the registration, and takes the answer.
     world.renew(0).await;
     world.renew(0).await;
-    let (owner, now) = (world.servers[0].owner.clone(), world.database_now());
+    let owner = world.servers[0].owner.clone();
     let mut job = Job {
         run: RunId::new(),
-        owner: owner.clone(),
+        owner: world.servers[0].owner.clone(),
         effects: 0,
         next: Next::Accept,
     };
     while !world.accept(&mut job).await {
         job.run = RunId::new();
     }
-    let run = job.run;
+    (job.run, owner, world.database_now())
+}
+
+/// Stores what became of a run that its owner has.
+async fn recorded(store: &Store, row: &ResultRow, now: Timestamp) {
+    let (run, row) = (row.id, row.clone());
+    let recorded = write(store, move |db| {
+        Box::pin(async move { runs::record(db, (Load::LITTLE, [&row].as_slice()), now).await })
+    });
+    assert_eq!(recorded.await, [run]);
+}
+
+/// A server stores that a run parks, hears no answer, and wakes the run before it tries again.
+#[tokio::test]
+async fn a_parking_that_is_stored_is_known_although_the_run_was_woken() {
+    let files = tempfile::tempdir().unwrap();
+    let store = Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap();
+    let mut world = World::new(&store, 0).await;
+    let (run, owner, now) = begun(&mut world).await;
     let mut parks = ResultRow::running(run, owner.clone(), 1);
     (parks.fuel_used, parks.wake_at) = (7, Some(Timestamp::from_millis(i64::MAX)));
     let known = async |fuel: i64| {
@@ -498,20 +512,88 @@ async fn a_parking_that_is_stored_is_known_although_the_run_was_woken() {
         .await
     };
     assert_eq!(known(7).await, None);
-    let row = parks.clone();
-    let recorded = write(&store, move |db| {
-        Box::pin(async move { runs::record(db, (Load::LITTLE, [&row].as_slice()), now).await })
-    });
-    assert_eq!(recorded.await, [run]);
+    recorded(&store, &parks, now).await;
     assert_eq!(known(7).await, Some(run), "it is parked");
-    let woken = write(&store, move |db| {
+    let waker = owner.clone();
+    let left = write(&store, move |db| {
         Box::pin(async move {
             journal::signal(db, run, "answer", &journal::Payload::new("{}".to_owned())).await?;
-            upkeep::wake_up(db, &owner, now, 1).await
+            let full = ["ann".to_owned()];
+            upkeep::wake_up(db, (&*waker, full.as_slice()), now, 1).await
         })
+    });
+    assert!(left.await.is_empty(), "its tenant has as many as may wait");
+    let woken = write(&store, move |db| {
+        Box::pin(async move { upkeep::wake_up(db, (&*owner, [].as_slice()), now, 1).await })
     });
     let used: Vec<_> = woken.await.iter().map(|row| (row.id, row.total_fuel)).collect();
     assert_eq!(used, [(run, Some(7))]);
     assert_eq!(known(7).await, Some(run), "nobody would wake it again");
     assert_eq!(known(7 + 5).await, None, "its next parking is not stored");
+}
+
+/// A server stores that a run has another attempt, hears no answer, and tries again: what the first one has used counts once.
+#[tokio::test]
+async fn another_attempt_that_is_stored_is_known() {
+    let files = tempfile::tempdir().unwrap();
+    let store = Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap();
+    let mut world = World::new(&store, 0).await;
+    let (run, owner, now) = begun(&mut world).await;
+    let retried = |attempt: u32| {
+        let mut row = ResultRow::running(run, owner.clone(), attempt);
+        (row.fuel_used, row.resumes_at) = (7, Some(now));
+        row
+    };
+    let known = async |row: ResultRow| {
+        write(&store, move |db| {
+            Box::pin(async move { runs::retried_before(db, &row).await })
+        })
+        .await
+    };
+    assert_eq!(known(retried(2)).await, None);
+    recorded(&store, &retried(2), now).await;
+    assert_eq!(known(retried(2)).await, Some(run));
+    let of_another = ResultRow {
+        owner: "another".into(),
+        ..retried(2)
+    };
+    assert_eq!(known(of_another).await, None, "it would not be stored either");
+    assert_eq!(
+        known(retried(3)).await,
+        None,
+        "the attempt after it is not stored"
+    );
+    recorded(&store, &retried(3), now).await;
+    let mut reader = store.reader().await.unwrap();
+    let total = sql("select total_fuel from runs where id = ?").bind(run);
+    let (total,): (i64,) = reader.db().one(total).await.unwrap();
+    assert_eq!(total, 7 + 7);
+}
+
+/// A server stores that a run has ended, and hears no answer: it must not take that for the end by somebody else, of which those who wait
+/// for the run would hear from them.
+#[tokio::test]
+async fn an_end_that_is_stored_is_known_and_is_not_that_of_somebody_else() {
+    let files = tempfile::tempdir().unwrap();
+    let store = Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap();
+    let mut world = World::new(&store, 0).await;
+    let (run, owner, now) = begun(&mut world).await;
+    let mut ends = ResultRow::running(run, owner, 1);
+    (ends.status, ends.fuel_used, ends.completed_at) = (RunStatus::Success, 7, Some(now));
+    let known = async |row: &ResultRow| {
+        let row = row.clone();
+        write(&store, move |db| {
+            Box::pin(async move { runs::ended_before(db, &row).await })
+        })
+        .await
+    };
+    assert_eq!(known(&ends).await, None);
+    recorded(&store, &ends, now).await;
+    assert_eq!(known(&ends).await, Some(run));
+    let mut other = ends.clone();
+    (other.status, other.fuel_used) = (RunStatus::Failure, 0);
+    assert_eq!(known(&other).await, None, "cancelled at the same time");
+    other = ends;
+    other.owner = "another".into();
+    assert_eq!(known(&other).await, None, "another server has it");
 }

@@ -395,6 +395,36 @@ async fn what_is_numbered_anew_is_not_new() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_numbered_anew_has_one_run_although_not_all_can_be_read_for_days() {
+    let service = open(Database::Sqlite).await;
+    let mode = Arc::new(Mutex::new(Mode::Well(0)));
+    let (port, _) = listen(mode.clone()).await;
+    let mut hook = Hook::saved(&service, graph(json!({"startFrom": "beginning"}))).await;
+    let credentials = json!({"host": "127.0.0.1", "port": port.to_string(), "tls": "none", "user": "a", "password": PASSWORD});
+    connect(&hook, "imap", credentials).await;
+    let deployment = hook.deploy().await;
+    until(&hook, &deployment, |state, runs| {
+        runs.len() == 2 && state["lastPolledAt"].is_string()
+    })
+    .await;
+    *mode.lock().unwrap() = Mode::Broken;
+    for failures in [1, 2] {
+        // Longer than keys of runs are kept.
+        service.app.clock.advance(Duration::from_secs(30 * 60 * 60));
+        hook.user = service.logged_in("ann", hook.user.clone()).await;
+        let runs = until(&hook, &deployment, |state, _| {
+            state["failures"] == json!(failures)
+        })
+        .await;
+        assert_eq!((runs.len(), &runs[0]["eventData"]["subject"]), (3, &json!("4")));
+    }
+    *mode.lock().unwrap() = Mode::Well(2);
+    service.app.clock.advance(Duration::from_secs(2 * 60 * 60));
+    let runs = until(&hook, &deployment, |_, runs| runs.len() > 3).await;
+    assert_eq!((runs.len(), &runs[0]["eventData"]["subject"]), (4, &json!("5")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_servers_that_runs_may_reach_are_connected_to() {
     let service = Service::start(Database::Sqlite).await;
     let (port, _) = listen(Arc::new(Mutex::new(Mode::Well(0)))).await;

@@ -1,7 +1,7 @@
 //! Accounts of people: who may have one, how they are invited, what proves that an address is theirs, how they get in again
 //! who have lost something, and how they go.
 
-mod authenticators;
+pub mod authenticators;
 mod links;
 mod mailbox;
 mod passwords;

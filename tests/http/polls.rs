@@ -311,6 +311,42 @@ async fn all_that_is_new_starts_one_run(database: Database) {
     assert_eq!(lists(&hook, &deployment).await, all);
 }
 
+async fn no_thing_starts_two_runs_although_the_service_was_down_for_days(database: Database) {
+    for mode in [json!({}), json!({"as": "list"})] {
+        let (service, source) = (open(database).await, Source::start().await);
+        source.gives(&orders([1]));
+        let mut hook = Hook::saved(&service, graph(listed(&source, mode.clone()))).await;
+        let deployment = hook.deploy().await;
+        tick(&hook, &deployment, "2026-11-21T09:00:01Z").await;
+        let before = service.app.clock.now();
+        source.gives(&orders([2, 1]));
+        tick(&hook, &deployment, "2026-11-21T09:10:00Z").await;
+        // As a server leaves it that is killed after the run is stored, and before it says so.
+        let is_list = mode.get("as").is_some();
+        let killed = service.app.store.write(move |db| {
+            Box::pin(async move {
+                let key = sql("select key from idempotency_keys where key like 'poll:%'");
+                let (key,): (String,) = db.one(key).await?;
+                let note = key.rsplit(':').next().filter(|_| is_list).map(|run| format!("{run}:"));
+                let set = sql(
+                    "update polls set pending = ? || substr(seen, 1, 16), seen = substr(seen, 17), polled_at = ?",
+                );
+                db.execute(set.bind(note).bind(before)).await
+            })
+        });
+        let killed: Result<u64, StoreError> = killed.await;
+        assert_eq!(killed.unwrap(), 1);
+        service.app.clock.advance(3 * Duration::from_secs(24 * 60 * 60));
+        service.app.executions.clear_away().await.unwrap();
+        hook.user = service.logged_in("ann", hook.user.clone()).await;
+        tick(&hook, &deployment, "2026-11-24T09:20:00Z").await;
+        assert_eq!(hook.runs(&deployment).await.len(), 1, "{mode}");
+        source.gives(&orders([3, 2, 1]));
+        tick(&hook, &deployment, "2026-11-24T09:30:00Z").await;
+        assert_eq!(hook.runs(&deployment).await.len(), 2, "{mode}");
+    }
+}
+
 async fn failures_rest_and_lose_nothing(database: Database) {
     let (service, source) = (open(database).await, Source::start().await);
     source.gives(&orders([1]));
@@ -441,6 +477,7 @@ on_each! {
     a_cursor_moves_on_when_runs_are_started
     the_time_of_the_last_answer_is_said
     all_that_is_new_starts_one_run
+    no_thing_starts_two_runs_although_the_service_was_down_for_days
     failures_rest_and_lose_nothing
     one_server_asks_and_another_goes_on
     only_what_runs_may_reach_is_asked

@@ -1,11 +1,13 @@
 //! Deployments that run by the clock, which the tests move by hand.
 
-use crate::harness::{Database, Service, chain, each_database};
+use crate::harness::{Database, Service, chain, each_database, endless};
 use crate::webhooks::fixture::Hook;
 use heddle_api::app::App;
 use heddle_execution::scheduler;
 use heddle_model::access::WorkspaceRole;
 use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, EndpointId};
+use heddle_store::{StoreError, sql};
 use serde_json::{Value, json};
 
 fn graph(parameters: Value) -> Value {
@@ -126,6 +128,31 @@ each_database! {
         assert_eq!(set(&hook, &deployment, json!({"cronExpression": "0 10 * * *"})).await.status, 200);
         assert_eq!(scheduler::tick(&service.app.executions, due).await.unwrap(), 0);
         assert_eq!(hook.runs(&deployment).await.len(), 1);
+    }
+
+    async fn no_tick_runs_twice_although_the_service_was_down_for_days(service: Service) {
+        let mut hook = Hook::saved(&service, graph(json!({"cron": "0 10 * * *", "catchUp": "all"}))).await;
+        let deployment = hook.deploy().await;
+        assert_eq!(tick(&service, "2026-11-21T10:00:00Z").await, 1);
+        // As a server leaves it that is killed before it writes down that the tick ran.
+        let due = Timestamp::parse("2026-11-21T10:00:00Z").unwrap();
+        let rewound = service.app.store.write(move |db| Box::pin(async move {
+            db.execute(sql("update schedules set next_due_at = ?").bind(due)).await
+        }));
+        let rewound: Result<u64, StoreError> = rewound.await;
+        assert_eq!(rewound.unwrap(), 1);
+        service.app.clock.advance(std::time::Duration::from_secs(2 * 24 * 3600));
+        service.app.executions.clear_away().await.unwrap();
+        assert_eq!(tick(&service, "2026-11-24T09:00:00Z").await, 2);
+        hook.user = service.logged_in("ann", hook.user.clone()).await;
+        let times = ["2026-11-21T10:00:00.000Z", "2026-11-22T10:00:00.000Z", "2026-11-23T10:00:00.000Z"];
+        assert_eq!(scheduled(&hook, &deployment).await, times);
+        // Once it has moved on, keys go in their time.
+        service.app.clock.advance(std::time::Duration::from_secs(24 * 3600));
+        service.app.executions.clear_away().await.unwrap();
+        let mut reader = service.app.store.reader().await.unwrap();
+        let (keys,): (i64,) = reader.db().one(sql("select count(*) from idempotency_keys")).await.unwrap();
+        assert_eq!(keys, 0);
     }
 
     async fn nothing_runs_while_it_is_paused_or_undeployed(service: Service) {
@@ -353,4 +380,45 @@ async fn several_servers_run_a_schedule_once() {
         times.push(time);
     }
     assert_eq!(scheduled(&hook, &deployment).await, times);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_no_room_for_runs_does_not_keep_others_schedules_from_theirs() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| {
+            (config.workspace_concurrency_max, config.queue_runs_max) = (1, 2);
+        })
+        .await;
+        let (eve, ann) = (service.user("eve").await, service.user("ann").await);
+        let full = service.deployed(&eve, &endless()).await;
+        for _ in 0..2 {
+            service.started(&eve, &full, &json!({})).await;
+        }
+        let clock = graph(json!({"cron": "*/10 * * * *"}));
+        let hers: DeploymentId = service.deployed(&eve, &clock).await.parse().unwrap();
+        // More than are read together, and due before those of others.
+        let made: Result<u64, StoreError> = service
+            .app
+            .store
+            .write(move |db| {
+                Box::pin(async move {
+                    let mut made = 0;
+                    for number in 0..600 {
+                        let copy = sql("insert into schedules (id, deployment_id, node_id, cron, timezone, catch_up, next_due_at)
+                             select ?, deployment_id, ?, cron, timezone, catch_up, next_due_at - 1
+                             from schedules where deployment_id = ? and node_id = 'clock'");
+                        let copy = copy.bind(EndpointId::new()).bind(format!("clock {number}"));
+                        made += db.execute(copy.bind(hers)).await?;
+                    }
+                    Ok(made)
+                })
+            })
+            .await;
+        assert_eq!(made.unwrap(), 600);
+        let anns = service.deployed(&ann, &clock).await;
+        assert_eq!(tick(&service, "2026-11-21T09:10:00Z").await, 1);
+        let path = format!("/api/deployments/{anns}/runs");
+        let listed = service.get(&path).bearer(&ann.token).send().await;
+        assert_eq!(listed.body["meta"]["total"], 1, "{listed}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Secrets stay secret: they are looked for in every answer, in the log and in every column of the database.
 
-use crate::harness::{Service, each_database};
+use crate::harness::{self, Service, each_database};
+use crate::people::authenticators::secured;
 use crate::sessions::claims;
+use crate::webhooks::fixture::{Hook, graph, returns};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use heddle_model::error::{Code, ServiceError, chain};
@@ -40,7 +42,8 @@ fn capture_log() {
         let layer = tracing_subscriber::fmt::layer()
             .with_ansi(false)
             .with_writer(|| IntoLog);
-        let filter = EnvFilter::new("heddle_api=trace,sqlx=trace,tower_http=trace,axum=trace");
+        // All of ours begin with it.
+        let filter = EnvFilter::new("heddle=trace,sqlx=trace,tower_http=trace,axum=trace");
         let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
         tracing::subscriber::set_global_default(subscriber).expect("no other test captures the log");
     });
@@ -198,6 +201,65 @@ each_database! {
         let log = log().clone();
         assert!(log.windows(4).any(|window| window == b"POST"), "the log is captured");
         assert_hidden("the log", &log, &everything);
+    }
+
+    async fn what_proves_senders_and_people_is_encrypted_or_a_hash(service: Service) {
+        let (ann, authenticator, recovery_codes) = secured(&service).await;
+        let hook = Hook::saved_by(&service, ann, graph(json!({}), &[returns("1")])).await;
+        let path = format!("/api/workspaces/{}/invitation-links", service.workspace_of(&hook.user).await);
+        let made = service.post(&path).bearer(&hook.user.token).json(&json!({"role": "viewer"})).send().await;
+        let (_, invitation) = made.data(201)["url"].as_str().unwrap().split_once('#').unwrap();
+        service.user("bob").await;
+        let cookie = service.cookie("bob").await;
+        let (_, session) = cookie.split_once('=').unwrap();
+        let mut secrets = recovery_codes;
+        secrets.extend([hook.secret.as_str(), invitation, session].map(str::to_owned));
+        // Bytes, which are read from the database in hexadecimal.
+        secrets.extend([hex::encode(&authenticator), hex::encode_upper(&authenticator)]);
+        assert!(secrets.iter().all(|secret| secret.len() > 7), "{secrets:?}");
+        let mut reader = service.app.store.reader().await.unwrap();
+        let database = whole_database(&mut reader.db()).await;
+        let address = hook.webhook.as_bytes();
+        assert!(database.windows(address.len()).any(|window| window == address), "the search finds what is there");
+        assert_hidden("the database", &database, &secrets);
+    }
+
+    async fn nothing_that_a_run_is_about_is_in_the_log(service: Service) {
+        capture_log();
+        let mark = uuid::Uuid::now_v7().simple().to_string();
+        let words: Vec<String> = ["event", "output", "secret"].map(|name| format!("{name}~{mark}~word")).to_vec();
+        let [event, output, secret] = words.as_slice() else { panic!() };
+        let ann = service.user("ann").await;
+        let path = format!("/api/workspaces/{}/environments", service.workspace_of(&ann).await);
+        let environments = service.get(&path).bearer(&ann.token).send().await;
+        let environment = environments.data(200)[0]["id"].as_str().unwrap().to_owned();
+        let stored = service.put(&format!("{path}/{environment}/secrets/TOKEN")).bearer(&ann.token);
+        let stored = stored.json(&json!({"value": secret})).send().await;
+        assert_eq!(stored.status, 200, "{stored}");
+        let start = ("start", "OnManual", json!({}));
+        let completes = harness::chain(&[
+            start.clone(),
+            ("note", "Log", json!({"message": "{{ $input.word }}"})),
+            ("sign", "Hmac", json!({"value": "{{ $input.word }}", "secret": "{{ $secrets.TOKEN }}"})),
+            ("end", "Return", json!({"value": output})),
+        ]);
+        let asks_in_vain = harness::chain(&[
+            start.clone(),
+            ("ask", "HttpRequest", json!({
+                "url": "http://127.0.0.1:9/{{ $input.word }}", "headers": {"x-key": "{{ $secrets.TOKEN }}"},
+            })),
+            ("end", "Return", json!({})),
+        ]);
+        let throws = harness::chain(&[start, ("stop", "Throw", json!({"message": "{{ $input.word }}"}))]);
+        for graph in [&completes, &asks_in_vain, &throws] {
+            let deployment = service.deployed(&ann, graph).await;
+            service.ran(&ann, &deployment, &json!({"word": event})).await;
+        }
+        let log = log().clone();
+        // What executes runs is not the crate that answers requests.
+        let failed = b"A run failed";
+        assert!(log.windows(failed.len()).any(|window| window == failed), "the log of all our crates is captured");
+        assert_hidden("the log", &log, &words);
     }
 
     async fn what_the_database_says_is_for_the_log_only(service: Service) {

@@ -306,6 +306,71 @@ async fn bodies_that_arrive_in_part_are_bounded_together_and_small_ones_always_c
     assert_eq!(login.status, 200, "{login}");
 }
 
+/// A connection of a proxy, by which a client has sent so much of a body of this length.
+async fn sent_for(client: &str, service: &Service, token: &str, length: usize) -> TcpStream {
+    let mut stream = connect_from("127.0.0.2", service.address).await;
+    let headers = format!("host: heddle\r\nconnection: close\r\nx-forwarded-for: {client}");
+    let request = half_sent("/api/patterns", token, length, 200 << 10).replacen("host: heddle", &headers, 1);
+    // It may be refused in the middle.
+    let _ = stream.write_all(request.as_bytes()).await;
+    stream
+}
+
+#[tokio::test]
+async fn a_client_behind_a_trusted_proxy_has_so_many_requests_at_a_time() {
+    let service = service(|config| {
+        config.http.connections_per_address_max = Some(2);
+        config.trusted_proxies = vec!["127.0.0.2/32".parse().unwrap()];
+    })
+    .await;
+    let token = service.user("ann").await.token;
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        held.push(sent_for("192.0.2.1", &service, &token, 1 << 20).await);
+    }
+    let ask = async |client: &str| {
+        let mut stream = connect_from("127.0.0.2", service.address).await;
+        let headers = format!("host: heddle\r\nconnection: close\r\nx-forwarded-for: {client}");
+        let request = format!("GET /api/auth/providers HTTP/1.1\r\n{headers}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        read(&rest(&mut stream).await)
+    };
+    // Once both have come.
+    let (_, _, told) = loop {
+        let answer = ask("192.0.2.1").await;
+        if answer.0 != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(told["error"]["code"], "RATE_LIMITED", "{told}");
+    assert_eq!(ask("192.0.2.2").await.0, 200);
+    drop(held);
+    while ask("192.0.2.1").await.0 != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn each_client_behind_a_trusted_proxy_has_a_share_of_what_arrives_in_part() {
+    let service = service(|config| {
+        config.http.unfinished_bytes_max = 1 << 20;
+        config.trusted_proxies = vec!["127.0.0.2/32".parse().unwrap()];
+    })
+    .await;
+    let ann = service.user("ann").await;
+    let mut greedy = Vec::new();
+    for _ in 0..2 {
+        greedy.push(sent_for("192.0.2.1", &service, &ann.token, 1 << 20).await);
+    }
+    // Together they are more than a quarter.
+    let answers = greedy.iter_mut().map(|stream| Box::pin(rest(stream)));
+    let (first, _, _) = futures_util::future::select_all(answers).await;
+    assert_last_word(&first, 503, "UNAVAILABLE");
+    let mut other = sent_for("192.0.2.2", &service, &ann.token, 200 << 10).await;
+    let (status, _, body) = read(&rest(&mut other).await);
+    assert_eq!((status, &body["error"]["code"]), (400, &json!("VALIDATION")));
+}
+
 #[tokio::test]
 async fn large_answers_that_nobody_takes_are_bounded_together() {
     let service = service(|config| config.http.unsent_bytes_max = 8 << 20).await;

@@ -2,6 +2,7 @@
 
 use crate::harness::{Database, Reply, Service, User, chain, doubling, each_database, endless};
 use crate::webhooks::fixture::{Hook, graph, returns};
+use futures_util::future::join_all;
 use heddle_model::access::WorkspaceRole;
 use heddle_model::quota::Quota;
 use serde_json::{Value, json};
@@ -99,6 +100,30 @@ fn calling(pattern: &str) -> Value {
 }
 
 each_database! {
+    async fn changes_of_a_test_at_the_same_time_are_all_kept(service: Service) {
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &doubling()).await;
+        let case = json!({"name": "one", "event": {"padding": "x".repeat(100 << 10)}});
+        let test = added(&service, &ann, &pattern, case).await;
+        let path = format!("/api/patterns/{pattern}/tests/{test}");
+        let changes = [
+            json!({"name": "other"}),
+            json!({"seed": 7}),
+            json!({"allowEffects": true}),
+            json!({"ignore": ["output.id"]}),
+        ];
+        let sent = changes.iter().map(|change| put(&service, &ann, &path, change.clone()));
+        for reply in join_all(sent).await {
+            assert_eq!(reply.status, 200, "{reply}");
+        }
+        let kept = get(&service, &ann, &path).await;
+        for change in &changes {
+            for (field, value) in change.as_object().unwrap() {
+                assert_eq!(&kept.body["case"][field], value, "{field}");
+            }
+        }
+    }
+
     async fn the_tests_of_a_workspace_are_listed_together(service: Service) {
         let ann = service.user("ann").await;
         let (mut patterns, mut tests) = (Vec::new(), Vec::new());
@@ -405,6 +430,25 @@ each_database! {
         assert_eq!(run(&service, &hook.user, &hook.pattern, json!({})).await["passed"], 1);
         let other = json!({"nodeId": "hook", "receivedAt": "2020-01-01T00:00:00.000Z"});
         post(&service, &hook.user, &path, other).await.assert_refused(404, "NOT_FOUND");
+    }
+
+    async fn a_test_of_a_run_has_no_credentials(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let gives_back = chain(&[("start", "OnCall", json!({})), ("end", "Return", json!({}))]);
+        let callee = service.drawn(&ann, &gives_back).await;
+        service.deploy(&ann, &callee).await;
+        let pattern = service.drawn(&ann, &calling(&callee)).await;
+        let deployment = service.deploy(&ann, &pattern).await;
+        let event = |authorization: &str| json!({"headers": {"authorization": authorization, "x-other": "1"}});
+        let ran = service.ran(&ann, &deployment, &event("Bearer secret")).await;
+        let body = json!({"deploymentId": deployment, "runId": ran});
+        let made = post(&service, &ann, &format!("/api/patterns/{pattern}/tests/from-run"), body).await;
+        assert_eq!((made.status, &made.body["unpinned"]), (201, &json!([])), "{made}");
+        let (case, covered) = (&made.body["test"]["case"], event("***"));
+        assert_eq!((&case["event"], &case["pins"]["call"]["value"]), (&covered, &covered), "{made}");
+        assert_eq!(case["expect"], json!({"output": covered}), "{made}");
+        assert_eq!(run(&service, &ann, &pattern, json!({})).await["passed"], 1);
     }
 
     async fn a_deployment_may_ask_for_tests_that_pass(service: Service) {

@@ -84,6 +84,18 @@ fn codes_that_patterns_make_up_forge_no_lines_and_show_no_data() {
 }
 
 #[test]
+fn line_breaks_in_what_is_logged_make_no_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let variables = [("HEDDLE_NOTHING\nERROR forged\rERROR forged", "1")];
+    let (server, log) = start(dir.path(), &variables);
+    assert_eq!(server.stop(), Some(0));
+    let log = log.join().unwrap();
+    let warned = "HEDDLE_NOTHING\\nERROR forged\\rERROR forged is unknown";
+    assert!(log.lines().any(|line| line.contains(warned)), "{log}");
+    assert!(!log.contains("\nERROR forged") && !log.contains('\r'), "{log}");
+}
+
+#[test]
 fn probes_are_not_in_the_log() {
     let dir = tempfile::tempdir().unwrap();
     let (server, log) = start(dir.path(), &[]);

@@ -7,6 +7,7 @@ use heddle_runtime::{
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Where tests with the real standard library keep machine code, those of other crates too: compiling that and the JavaScript engine
 /// takes seconds.
@@ -99,6 +100,15 @@ pub fn refusal(wasm: &[u8]) -> ProgramError {
     runtime().load(wasm, Tier::Fast).unwrap_err()
 }
 
+/// The usual limits, and time that is over for nobody: where a machine has other things to do, runs that compute for long get a hundredth
+/// of a processor on the background threads.
+pub fn unhurried() -> Limits {
+    Limits {
+        deadline: Duration::from_secs(3_600),
+        ..Limits::default()
+    }
+}
+
 pub fn request(trigger: u32, event: &Value) -> RunRequest {
     RunRequest {
         run_id: "run-1".into(),
@@ -107,6 +117,7 @@ pub fn request(trigger: u32, event: &Value) -> RunRequest {
         seed: 7,
         trigger_node_id: Some(trigger.to_string()),
         secrets: BTreeMap::from([("KEY".to_owned(), "hush \"quiet\" & still".to_owned().into())]),
+        limits: unhurried(),
         ..RunRequest::new(RawValue::from_string(event.to_string()).unwrap())
     }
 }

@@ -1,6 +1,7 @@
 //! HTTP requests of a run, against real servers on this machine.
 
 use crate::harness::{START, code, load, manifest, module, open_runtime, request, runtime, runtime_with};
+use crate::port;
 use crate::server::{Server, ok, redirect, response};
 use heddle_contract::abi::secret_reference;
 use heddle_runtime::{
@@ -253,11 +254,8 @@ const GZIPPED_X: &[u8] = &include!("gzipped_x.in");
 
 #[tokio::test]
 async fn failures_say_what_went_wrong() {
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap()
-    };
-    let refused = perform(get(&format!("http://{closed}/"))).await;
+    let closed = port::free();
+    let refused = perform(get(&format!("http://127.0.0.1:{closed}/"))).await;
     assert_eq!(error_code(&refused), "HTTP_FAILED");
     assert!(
         refused["error"]["message"]

@@ -1,7 +1,7 @@
 //! The journal: an execution that starts again from the beginning comes to the same place without repeating effects.
 
 use crate::composites;
-use crate::harness::{CACHE, code, config, request};
+use crate::harness::{CACHE, code, config, request, unhurried};
 use crate::patterns::{node, pattern};
 use crate::server::{Server, ok, response};
 use crate::services::Given;
@@ -113,7 +113,7 @@ pub async fn execute_with(
 }
 
 pub async fn again(runtime: &Runtime, graph: &Value, kept: &Arc<Kept>) -> Outcome {
-    execute(runtime, graph, kept, Limits::default(), json!({})).await
+    execute(runtime, graph, kept, unhurried(), json!({})).await
 }
 
 pub fn output(outcome: &Outcome) -> Value {
@@ -335,14 +335,7 @@ async fn a_file_that_the_journal_has_is_not_written_again() {
         files: files.clone(),
         ..Services::default()
     };
-    let first = execute_with(
-        &runtime,
-        &graph,
-        &kept,
-        (Limits::default(), json!({})),
-        services(),
-    )
-    .await;
+    let first = execute_with(&runtime, &graph, &kept, (unhurried(), json!({})), services()).await;
     assert_eq!(files.begun.load(Ordering::Relaxed), 2);
     let entries = kept.entries();
     let last = entries.iter().rposition(|entry| entry.json.contains("$file"));
@@ -350,14 +343,7 @@ async fn a_file_that_the_journal_has_is_not_written_again() {
     for (known, begun) in [(entries.len(), 2), (last.unwrap(), 3)] {
         let kept = Arc::new(Kept::default());
         *kept.entries.lock().unwrap() = entries.iter().take(known).cloned().collect();
-        let again = execute_with(
-            &runtime,
-            &graph,
-            &kept,
-            (Limits::default(), json!({})),
-            services(),
-        )
-        .await;
+        let again = execute_with(&runtime, &graph, &kept, (unhurried(), json!({})), services()).await;
         assert_eq!(output(&again), output(&first));
         assert_eq!(files.begun.load(Ordering::Relaxed), begun, "{known} were known");
     }

@@ -1,6 +1,6 @@
 //! Compiled patterns on the real standard library: what only compiler, guest and host together can show.
 
-use crate::harness::{CACHE, code, config, request};
+use crate::harness::{CACHE, code, config, request, unhurried};
 use crate::server::Server;
 use heddle_compiler::Options;
 use heddle_runtime::{EgressPolicy, Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
@@ -51,7 +51,7 @@ pub async fn run(pattern: &Value, event: &Value) -> Outcome {
         ..Options::default()
     };
     let wasm = compiled(pattern, &json!({}), &options);
-    run_module(&wasm, event, Limits::default()).await
+    run_module(&wasm, event, unhurried()).await
 }
 
 /// Runs a pattern with definitions, within limits.

@@ -13,7 +13,7 @@ use crate::tried::{Memory, tried};
 use heddle_runtime::{Limits, Runtime};
 use postgres::{INT4, INT4_ARRAY, Says};
 use serde_json::{Value, json};
-use server::{Server, endless, read, serve};
+use server::{Server, endless, read, say, serve};
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -68,7 +68,12 @@ async fn outcome(runtime: &Runtime, node: &str, port: u16) -> Result<Value, Stri
         }
         _ => panic!("{node}"),
     };
-    let data = json!({ "parameters": parameters, "timeoutMs": 10_000 });
+    // Conversations of these protocols end by themselves, and a busy machine takes its time to start processes for them.
+    let timeout_ms = match node {
+        "postgres" | "mysql" | "mail" | "starttls" => 60_000,
+        _ => 10_000,
+    };
+    let data = json!({ "parameters": parameters, "timeoutMs": timeout_ms });
     let ran = run_data(
         runtime,
         node_type,
@@ -437,9 +442,10 @@ fn generated(node: &str, seed: u64) -> (Server, Spoiler) {
             };
             Server::start(move |mut stream| {
                 let mut spoiler = of_server.clone();
+                let mut spoil = |said| spoiler.spoil(said);
                 for (number, reply) in replies.iter().enumerate() {
                     let mut asked = [0; 4096];
-                    if stream.write_all(&spoiler.spoil(reply.to_vec())).is_err()
+                    if say(&mut stream, reply.to_vec(), &mut spoil).is_none()
                         || number + 1 == replies.len()
                         || !matches!(std::io::Read::read(&mut stream, &mut asked), Ok(1..))
                     {

@@ -1,6 +1,6 @@
 //! An SMTP server that is not heddle's: aiosmtpd, in a process of its own.
 
-use crate::needs;
+use crate::{needs, port};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -59,9 +59,10 @@ impl Smtp {
             "openssl makes a certificate"
         );
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/sandbox/smtp_server.py");
+        let port = port::free();
         let mut process = Command::new(python)
             .arg(script)
-            .arg(mode)
+            .args([mode, &port.to_string()])
             .args([&certificate, &key])
             .stdout(Stdio::piped())
             .spawn()
@@ -69,8 +70,9 @@ impl Smtp {
         let mut output = BufReader::new(process.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
+        assert_eq!(line, "\n", "it listens");
         Some(Smtp {
-            port: line.trim().parse().unwrap(),
+            port,
             certificate: std::fs::read_to_string(&certificate).unwrap(),
             process,
             output,

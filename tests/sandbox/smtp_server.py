@@ -1,12 +1,11 @@
-"""An SMTP server (aiosmtpd) on 127.0.0.1 that prints its port, then each message as a line of JSON.
+"""An SMTP server (aiosmtpd) on this port of 127.0.0.1 that prints an empty line once it listens, then each message as a line of JSON.
 
-Usage: smtp_server.py none|starttls|tls [CERTIFICATE KEY]. With TLS it asks for the user `ann` with the password
+Usage: smtp_server.py none|starttls|tls PORT [CERTIFICATE KEY]. With TLS it asks for the user `ann` with the password
 `s3cret-pw`. Recipients that begin with `nobody` are refused.
 """
 
 import json
 import logging
-import socket
 import ssl
 import sys
 import time
@@ -40,21 +39,20 @@ def authenticate(server, session, envelope, mechanism, data):
 
 
 def main():
-    mode = sys.argv[1]
-    options = {}
+    mode, port = sys.argv[1], int(sys.argv[2])
+    # In seconds: a busy machine takes its time.
+    options = {"ready_timeout": 60}
     if mode != "none":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(sys.argv[2], sys.argv[3])
-        options = {"authenticator": authenticate, "auth_required": True}
+        context.load_cert_chain(sys.argv[3], sys.argv[4])
+        options.update(authenticator=authenticate, auth_required=True)
         if mode == "starttls":
             options.update(tls_context=context, require_starttls=True)
         else:
             options.update(ssl_context=context, auth_require_tls=False)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     controller = Controller(Handler(), hostname="127.0.0.1", port=port, **options)
     controller.start()
-    print(port, flush=True)
+    print(flush=True)
     while True:
         time.sleep(3600)
 

@@ -9,6 +9,7 @@ use crate::services::{
 };
 use heddle_runtime::{Limits, Runtime, SqliteFiles};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// A connection `db`, and a runtime that may use it.
 struct Database {
@@ -334,6 +335,13 @@ async fn rows_have_limits() {
     );
 }
 
+/// Waits until the server sleeps for nobody any more, of whom this statement counts how many there are.
+async fn until_none(database: &Database, sleeping: &str) {
+    let waiting = async { while database.rows(sleeping, json!([])).await[0]["n"] != 0 {} };
+    let ended = tokio::time::timeout(Duration::from_secs(300), waiting).await;
+    assert!(ended.is_ok(), "the server still sleeps");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_takes_too_long_is_stopped_on_the_server() {
     let (database, _kept) = Database::postgres().await;
@@ -343,12 +351,7 @@ async fn a_statement_that_takes_too_long_is_stopped_on_the_server() {
     assert!(ran.failure().starts_with("TIMEOUT: "), "{}", ran.failure());
     let sleeping = "select count(*) as n from pg_stat_activity
         where state = 'active' and query like 'select pg_sleep%' and datname = current_database()";
-    for _ in 0..2_000 {
-        if database.rows(sleeping, json!([])).await[0]["n"] == 0 {
-            return;
-        }
-    }
-    panic!("the server still sleeps");
+    until_none(&database, sleeping).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -616,10 +619,5 @@ async fn mariadb_values_parameters_and_failures() {
         .await;
     assert!(ran.failure().starts_with("TIMEOUT: "), "{}", ran.failure());
     let sleeping = "select count(*) as n from information_schema.processlist where info like 'select sleep%'";
-    for _ in 0..2_000 {
-        if database.rows(sleeping, json!([])).await[0]["n"] == 0 {
-            return;
-        }
-    }
-    panic!("the server still sleeps");
+    until_none(&database, sleeping).await;
 }

@@ -18,6 +18,8 @@ const FOLDERS: &[&str] = &[
 ];
 /// Shorter names in code style are settings, fields or functions of a language.
 const WORDS_OF_A_TEST_MIN: usize = 4;
+/// What is between the name of a file and that of a test in it.
+const BEHIND_A_FILE: &str = ".rs` (`";
 
 #[test]
 fn files_that_pages_name_exist() {
@@ -58,6 +60,50 @@ fn tests_that_the_page_on_security_names_exist() {
         }
     }
     assert!(found > 30, "the page's tests were not found");
+}
+
+/// By `http: ` and the like in the table of published attacks, and in brackets behind a file.
+#[test]
+fn tests_are_where_the_page_on_security_says() {
+    let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let sources = sources();
+    let is_there = |place: &str, function: &str| {
+        let definition = format!("fn {function}(");
+        let mut files = sources.iter().filter(|(path, _)| path.starts_with(place));
+        files.any(|(_, text)| text.contains(&definition))
+    };
+    let mut named: Vec<(String, &str)> = Vec::new();
+    let rows = page.lines().skip_while(|line| !line.starts_with("| advisory |"));
+    for row in rows.skip(2).take_while(|line| line.starts_with('|')) {
+        let cell = row.trim_matches('|').rsplit(" | ").next().unwrap();
+        for part in cell.split("; ") {
+            let Some((kind, names)) = part.trim().split_once(": ") else {
+                continue;
+            };
+            for name in names.split('`').skip(1).step_by(2) {
+                named.push(match (kind, name.split_once("::")) {
+                    ("http", Some((module, function))) => {
+                        (format!("tests/http/published_attacks/{module}.rs"), function)
+                    }
+                    ("sandbox", None) => ("tests/sandbox/published_attacks".to_owned(), name),
+                    ("engine", None) => ("javascript/tests/attacks.rs".to_owned(), name),
+                    _ => panic!("which tests are {part}?"),
+                });
+            }
+        }
+    }
+    assert!(named.len() > 30, "the table's tests were not found: {named:?}");
+    for (at, _) in page.match_indices(BEHIND_A_FILE) {
+        let file = page[..at].rsplit('`').next().unwrap();
+        let function = page[at + BEHIND_A_FILE.len()..].split('`').next().unwrap();
+        named.push((format!("{file}.rs"), function));
+    }
+    for (place, function) in named {
+        assert!(
+            is_there(&place, function),
+            "docs/security.md: {function} is not in {place}"
+        );
+    }
 }
 
 #[test]

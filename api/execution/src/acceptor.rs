@@ -21,6 +21,7 @@ use crate::queue::{Class, Full, Place, Queue, Reservation};
 use crate::run::{NewRun, Run};
 use crate::run_metrics::{self, Figures};
 use crate::tenants::TenantState;
+use futures_util::FutureExt;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
@@ -31,6 +32,7 @@ use heddle_store::turns::Turns;
 use heddle_store::{Failed, Load, Store, StoreError};
 use metrics::counter;
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,6 +43,9 @@ const GROUP_MAX: usize = 256;
 /// How long whoever sends an event waits until it is stored. It may be stored later all the same, as when a connection
 /// breaks in the midst of a commit.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// How much longer for each MiB of it: an embedded database stores that in eight pieces, for each of which a slow disk takes a tenth of a
+/// second, and rests as long.
+const ANSWER_MAX_PER_MIB: Duration = Duration::from_secs(2);
 /// After how many seconds the sender of a refused event shall try again.
 const RETRY_AFTER_S: u64 = 1;
 
@@ -171,10 +176,11 @@ impl Acceptor {
     pub async fn accept(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
         let state = new.deployment.state.clone();
+        let answer_max = answer_max(new.event.get().len());
         let stored = {
             // Where it stays: handed to the timer, it would be copied several times, and is two kilobytes.
             let storing = pin!(self.begin_or_send(new));
-            tokio::time::timeout(ANSWER_MAX, storing).await
+            tokio::time::timeout(answer_max, storing).await
         };
         let stored = stored.unwrap_or_else(|_| Err(StoreError::Unavailable(Failed::Overdue).into()));
         counted(&state, stored)
@@ -347,6 +353,12 @@ impl Acceptor {
     }
 }
 
+/// How long whoever sends an event of so many bytes waits until it is stored.
+fn answer_max(event_bytes: usize) -> Duration {
+    let mib = u32::try_from(event_bytes >> 20).unwrap_or(u32::MAX);
+    ANSWER_MAX.saturating_add(ANSWER_MAX_PER_MIB.saturating_mul(mib))
+}
+
 /// Takes a run that was counted off again if it was not accepted.
 fn counted(state: &TenantState, accepted: Result<Accepted, ServiceError>) -> Result<Accepted, ServiceError> {
     if !matches!(accepted, Ok(Accepted::New(_))) {
@@ -442,27 +454,36 @@ fn extract_repeated(group: &mut Vec<Box<Waiting>>) -> Vec<Box<Waiting>> {
         .collect()
 }
 
-/// Stores a group, and tells everybody in it.
+/// Stores a group, and tells everybody in it. If that panics, which is told, those who are left hear that theirs is not stored: what is
+/// stored all the same is taken up as runs that got lost.
 #[expect(
     clippy::vec_box,
     reason = "the channel hands over boxes, which are moved several times"
 )]
 async fn store(parts: &Parts, load: Load, group: &mut Vec<Box<Waiting>>) {
-    let owner = parts.lease.owner();
-    let server = (&owner, parts.lease.executes());
-    let stored = store_group(
-        &parts.store,
-        parts.clock.now(),
-        server,
-        (load, group.as_mut_slice()),
-    )
-    .await;
-    if stored.is_err() {
-        parts.lease.look();
-    }
-    for mut it in group.drain(..) {
-        it.run.owner = owner.clone();
-        settle(parts, it, &stored);
+    let storing = async {
+        let owner = parts.lease.owner();
+        let server = (&owner, parts.lease.executes());
+        let stored = store_group(
+            &parts.store,
+            parts.clock.now(),
+            server,
+            (load, group.as_mut_slice()),
+        )
+        .await;
+        if stored.is_err() {
+            parts.lease.look();
+        }
+        group.reverse();
+        while let Some(mut it) = group.pop() {
+            it.run.owner = owner.clone();
+            settle(parts, it, &stored);
+        }
+    };
+    if AssertUnwindSafe(storing).catch_unwind().await.is_err() {
+        for it in group.drain(..) {
+            parts.notifier.live.forget(&it.run);
+        }
     }
 }
 

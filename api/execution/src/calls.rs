@@ -36,7 +36,7 @@ use heddle_runtime::{
     Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, Progress, result_from_json,
 };
 use heddle_store::patterns::{self, PatternRow};
-use heddle_store::runs::{self, journal};
+use heddle_store::runs::{journal, keys};
 use heddle_store::{Store, StoreError, deployments, workspaces};
 use serde_json::{Value, json};
 use std::fmt;
@@ -222,10 +222,12 @@ impl CallEffect {
         if !call.wait {
             return Ok(json!({ "runId": run }).into());
         }
-        let called = Called { run, signal };
         match end {
-            Some(end) => self.wait_in_memory(&called, end, &call, context).await,
-            None => self.wait_again(&called, &call, context).await,
+            Some(end) => {
+                let called = Called { run, signal };
+                self.wait_in_memory(&called, end, &call, context).await
+            }
+            None => self.wait_for_former(run, &call, context).await,
         }
     }
 
@@ -253,14 +255,31 @@ impl CallEffect {
         let caller = self.run.id?;
         let read = move || async move {
             let mut reader = self.calls.store.reader().await?;
-            runs::started_by(&mut reader.db(), caller, key).await
+            keys::started_by(&mut reader.db(), caller, key).await
         };
         let run = retry_while_unavailable(read, log_wait).await.ok()??;
         if !call.wait {
             return Some(Ok(json!({ "runId": run }).into()));
         }
-        let signal = context.signal_key();
-        Some(self.wait_again(&Called { run, signal }, call, context).await)
+        Some(self.wait_for_former(run, call, context).await)
+    }
+
+    /// Waits for a run that was called before the run that calls began again. It leaves its end under the key that is stored with it: an
+    /// older heddle may have chosen another one than this.
+    async fn wait_for_former(
+        &self,
+        run: RunId,
+        call: &Call,
+        context: &CallContext,
+    ) -> Result<Progress, EffectError> {
+        let read = move || async move {
+            let mut reader = self.calls.store.reader().await?;
+            journal::parent_of(&mut reader.db(), run).await
+        };
+        let stored = retry_while_unavailable(read, log_wait).await;
+        let stored = stored.map_err(|error| unavailable(&error.into()))?;
+        let signal = stored.map_or_else(|| context.signal_key(), |(_, key)| key);
+        self.wait_again(&Called { run, signal }, call, context).await
     }
 
     /// Waits for a run that was called by an execution of this effect before: in memory if it is here, and by what the

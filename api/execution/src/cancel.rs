@@ -14,13 +14,14 @@ use crate::record;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use crate::run_error::cancellation;
+use crate::tail::{RunChange, Tail};
 use crate::waiting_runs::WaitingRuns;
 use futures_util::future::BoxFuture;
 use heddle_model::access::Runner;
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, RunId};
-use heddle_model::status::RunStatus;
+use heddle_model::status::{Phase, RunStatus};
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::left::LeftRow;
 use heddle_store::runs::{self, ResultRow, journal, replays, upkeep};
@@ -37,6 +38,7 @@ pub(crate) struct Canceller {
     pub dispatcher: Arc<Dispatcher>,
     pub parked: Wakeup,
     pub waiting: Arc<WaitingRuns>,
+    pub tail: Tail,
     pub journals: JournalPolicy,
 }
 
@@ -92,6 +94,7 @@ impl Canceller {
         self.parked.wake();
         // One that executes here was woken just now.
         self.cancelled_elsewhere(run);
+        self.tell_end(run).await;
         self.cancel_children(run).await;
         Ok(RunStatus::Failure)
     }
@@ -162,10 +165,16 @@ impl Canceller {
             })
         };
         let on_wait = |reason: &str| tracing::warn!(%run, "The run goes on still although nobody waits for it: {reason}");
-        if let Err(error) = retry_while_unavailable(write, on_wait).await {
-            tracing::error!(%run, error = %chain(&error), "The run goes on although nobody waits for it");
+        match retry_while_unavailable(write, on_wait).await {
+            // It was parked here, and may have been woken just now.
+            Ok(()) => {
+                self.cancelled_elsewhere(run);
+                self.tell_end(run).await;
+            }
+            Err(error) => {
+                tracing::error!(%run, error = %chain(&error), "The run goes on although nobody waits for it");
+            }
         }
-        self.waiting.cancelled();
         self.cancel_children(run).await;
     }
 
@@ -199,8 +208,34 @@ impl Canceller {
         if let Some(found) = self.live.get(run) {
             self.follow_end(run, &found, || ended);
         }
+        self.tell_end(run).await;
         self.cancel_children(run).await;
         Ok(())
+    }
+
+    /// Tells those who look on of the end of a run that executes nowhere: nobody else does.
+    async fn tell_end(&self, run: RunId) {
+        if !self.tail.is_watched() {
+            return;
+        }
+        let read = async {
+            let mut reader = self.store.reader().await?;
+            upkeep::told_end(&mut reader.db(), run).await
+        };
+        match read.await {
+            Ok(Some(end)) => self.tail.publish(RunChange {
+                run_id: run,
+                deployment_id: end.deployment_id,
+                status: end.status,
+                phase: Phase::Ended,
+                triggered_by: end.triggered_by,
+                attempt: u32::try_from(end.attempt).unwrap_or(1),
+                accepted_at: end.accepted_at,
+                error: end.error.and_then(|error| serde_json::from_str(&error).ok()),
+            }),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%run, "Those who look on are not told of an end: {}", chain(&error)),
+        }
     }
 
     /// Cancels a run that is in this server's memory: it ends as soon as it can. `false`: it is parked.

@@ -27,8 +27,8 @@ impl Isolated {
     pub fn log(self) {
         if !self.compilers {
             tracing::warn!(
-                "isolation = thread: compilers, and what reads e-mail, execute in this process, which a hostile graph or \
-                 message can crash"
+                "isolation = thread: compilers, drivers of databases and mail servers, and what reads e-mail, execute in \
+                 this process, which a hostile graph, server or message can crash"
             );
         }
         let who = [

@@ -5,6 +5,7 @@ use crate::beside::Beside;
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
+use futures_util::FutureExt;
 use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
@@ -17,6 +18,7 @@ use heddle_store::turns::Turns;
 use heddle_store::{Load, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
@@ -156,10 +158,13 @@ async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
     }
 }
 
-/// Stores a group, and tells everybody in it.
+/// Stores a group, and tells everybody in it. If that panics, which is told, they hear that nobody stores theirs.
 async fn store_batches(store: &Store, load: Load, group: &mut Vec<Batch>) {
     let rows = newest(group.iter_mut().flat_map(|batch| std::mem::take(&mut batch.rows)));
-    let stored = store_rows(store, load, rows).await;
+    let storing = AssertUnwindSafe(store_rows(store, load, rows));
+    let Ok(stored) = storing.catch_unwind().await else {
+        return group.clear();
+    };
     for batch in group.drain(..) {
         let answer = match &stored {
             Ok(kept) if kept.contains(&batch.run) => Ok(()),

@@ -1,6 +1,7 @@
 //! Values that patterns keep, for people and programs outside of any run: put and removed by the same rules and within the same
 //! limits. Knows nothing of how they are shown.
 
+use crate::blocking::computing_if_large;
 use crate::key_values::{Accessing, Payer, Undone, bytes_of, change};
 use crate::tenants::Tenants;
 use heddle_model::access::Editor;
@@ -15,6 +16,7 @@ use heddle_runtime::key_values::{
 use heddle_store::key_values::{self, ValueOwner};
 use heddle_store::{Load, Store, audit};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::time::Duration;
 
 /// What changes values.
@@ -32,8 +34,8 @@ pub struct PutValue {
     pub owner: ValueOwner,
     /// The key, 1 to 512 bytes, without U+0000 and without what looks like a reference to a secret.
     pub key: String,
-    /// JSON. Texts that look like references to secrets stay texts.
-    pub value: Value,
+    /// JSON as it was sent. Texts that look like references to secrets stay texts.
+    pub value: Box<RawValue>,
     /// How long it lives; `None`: for ever.
     pub time_to_live: Option<Duration>,
 }
@@ -43,29 +45,32 @@ impl KeptValues<'_> {
     pub async fn put(&self, editor: Editor, put: PutValue) -> Result<(), ServiceError> {
         let PutValue { owner, key, .. } = &put;
         let entry = note(Action::KeyValueSet, *owner, key);
-        let operation = KeyValueOperation::Set(to_keep_from_outside(put.value));
+        let text = put.value;
+        let read = computing_if_large(Some(editor.user()), text.get().len(), move || set(&text));
+        let (operation, bytes) = read.await??;
+        let bytes = bytes.map_err(|refused| self.service_error(Undone::Refused(refused)))?;
         let request = request(put.key, operation, put.time_to_live);
-        self.change(editor, put.owner, request, entry).await
+        self.change(editor, put.owner, (request, bytes), entry).await
     }
 
     /// Removes a value; an error if there is none.
     pub async fn delete(&self, editor: Editor, owner: ValueOwner, key: String) -> Result<(), ServiceError> {
         let entry = note(Action::KeyValueDeleted, owner, &key);
         let request = request(key, KeyValueOperation::Delete, None);
-        self.change(editor, owner, request, entry).await
+        self.change(editor, owner, (request, 0), entry).await
     }
 
     async fn change(
         &self,
         editor: Editor,
         owner: ValueOwner,
-        request: KeyValueRequest,
+        (request, bytes): (KeyValueRequest, usize),
         entry: Note,
     ) -> Result<(), ServiceError> {
         let (quotas, now) = (self.quotas, self.now);
         let tenant = Tenant::of(editor.user(), editor.workspace());
         let state = self.tenants.of(tenant).await?;
-        let load = Load::of(Some(editor.user()), bytes_of(&request.operation));
+        let load = Load::of(Some(editor.user()), bytes);
         let changed = self.store.write_sized(load, move |db| {
             Box::pin(async move {
                 if request.operation == KeyValueOperation::Delete
@@ -105,6 +110,15 @@ impl KeptValues<'_> {
             Undone::Failed(error) => error.into(),
         }
     }
+}
+
+/// What puts a value there, and how much that stores.
+fn set(text: &RawValue) -> Result<(KeyValueOperation, Result<usize, KeyValueError>), ServiceError> {
+    let value: Value = serde_json::from_str(text.get())
+        .map_err(|error| ServiceError::field("value", format!("is wrong: {error}")))?;
+    let operation = KeyValueOperation::Set(to_keep_from_outside(value));
+    let bytes = bytes_of(&operation);
+    Ok((operation, bytes))
 }
 
 /// The owner is told apart from this: what the scope says here does not count.

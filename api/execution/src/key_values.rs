@@ -1,5 +1,6 @@
 //! The values that a deployment's runs keep: its own, and those that the tenant's patterns share.
 
+use crate::blocking::computing;
 use crate::files::{FileService, OwnedRight};
 use crate::tenants::TenantState;
 use heddle_model::clock::{Clock, Timestamp};
@@ -10,9 +11,10 @@ use heddle_model::quota::{Exceeded, Quota, Quotas};
 use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
+use heddle_runtime::is_small;
 use heddle_runtime::key_values::{
     KEYS_MAX, KeyValueError, KeyValueFuture, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues,
-    applied,
+    VALUE_BYTES_MAX, applied,
 };
 use heddle_store::files::{self, Right};
 use heddle_store::key_values::{self, ValueOwner, ValueRow};
@@ -22,7 +24,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// What appending counts as, since the whole array is stored again, of which nobody knows how large it is before it is read.
+/// What appending counts as at least, since the whole array is stored again, of which nobody knows how large it is before it is read.
 const APPENDED_BYTES: usize = 64 << 10;
 
 /// Values of one deployment of a pattern, and of its tenant.
@@ -98,8 +100,9 @@ impl KeyValues for StoredValues {
             run: Some(self.run),
             tenant: self.tenant,
         };
-        let load = Load::of(Some(self.payer), bytes_of(&request.operation));
         Box::pin(async move {
+            let (request, bytes) = measured(payer.user, request).await?;
+            let load = Load::of(Some(payer.user), bytes);
             let accessed = match &request.operation {
                 KeyValueOperation::Get => read(&store, &files, (owner, accessing), &request.key, now).await,
                 _ => {
@@ -125,31 +128,75 @@ impl KeyValues for StoredValues {
     }
 }
 
-/// How much a change stores, roughly.
-pub(crate) fn bytes_of(operation: &KeyValueOperation) -> usize {
-    match operation {
-        KeyValueOperation::Set(value) => json_bytes(value),
-        KeyValueOperation::Append(_) => APPENDED_BYTES,
-        KeyValueOperation::Get | KeyValueOperation::Delete | KeyValueOperation::Increment(_) => 0,
+/// The same with how much it stores, roughly. What is too large is refused before others wait for it: they do as long as the database's
+/// one writer has it.
+async fn measured(user: UserId, request: KeyValueRequest) -> Result<(KeyValueRequest, usize), KeyValueError> {
+    let is_measured_here = given(&request.operation).is_none_or(is_small_value);
+    let measure = move || {
+        let bytes = bytes_of(&request.operation)?;
+        Ok::<_, KeyValueError>((request, bytes))
+    };
+    match is_measured_here {
+        true => measure(),
+        false => {
+            let measured = computing(Some(user), measure).await;
+            measured.map_err(|error| KeyValueError::Unavailable(Arc::new(error)))?
+        }
     }
 }
 
-fn json_bytes(value: &Value) -> usize {
-    struct Count(usize);
-    impl Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+/// What an operation brings.
+fn given(operation: &KeyValueOperation) -> Option<&Value> {
+    match operation {
+        KeyValueOperation::Set(value) | KeyValueOperation::Append(value) => Some(value),
+        KeyValueOperation::Get | KeyValueOperation::Delete | KeyValueOperation::Increment(_) => None,
     }
-    let mut count = Count(0);
+}
+
+/// How much a change stores, roughly; an error if it brings more than a key can hold. Takes time by that.
+pub(crate) fn bytes_of(operation: &KeyValueOperation) -> Result<usize, KeyValueError> {
+    let Some(value) = given(operation) else {
+        return Ok(0);
+    };
+    let mut count = Count::default();
     // Nothing fails: all keys are strings.
     let _ = serde_json::to_writer(&mut count, value);
-    count.0
+    let Count { bytes, .. } = count;
+    match operation {
+        _ if bytes > VALUE_BYTES_MAX => Err(KeyValueError::TooLarge { bytes }),
+        KeyValueOperation::Append(_) => Ok(bytes.max(APPENDED_BYTES)),
+        _ => Ok(bytes),
+    }
+}
+
+/// Whether a value is small, for which no more of it is looked at than that.
+fn is_small_value(value: &Value) -> bool {
+    let mut count = Count {
+        ends_when_large: true,
+        ..Count::default()
+    };
+    serde_json::to_writer(&mut count, value).is_ok()
+}
+
+/// Counts bytes, all of them or until they are not few any more.
+#[derive(Default)]
+struct Count {
+    bytes: usize,
+    ends_when_large: bool,
+}
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        match self.ends_when_large && !is_small(self.bytes) {
+            true => Err(io::ErrorKind::FileTooLarge.into()),
+            false => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 async fn read(
@@ -237,7 +284,7 @@ pub(crate) async fn change(
         None => current.as_ref().and_then(|row| row.expires_at),
     };
     let row = ValueRow {
-        value: kept.to_string(),
+        value: kept,
         expires_at,
     };
     key_values::put(db, owner, payer, key, &row).await?;

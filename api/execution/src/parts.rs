@@ -185,7 +185,7 @@ impl Parts {
             base_url: settings.base_url.clone(),
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
-            retention: base.retention(&settings, journals, &erasure),
+            retention: base.retention(&settings, journals, (&erasure, &canceller)),
             isolated: Isolated::from(&settings),
             erasure,
             base,
@@ -354,6 +354,7 @@ impl Foundation {
             dispatcher: self.dispatcher.clone(),
             parked: self.wakeups.parked.clone(),
             waiting: self.waiting.clone(),
+            tail: self.tail.clone(),
             journals,
         })
     }
@@ -443,9 +444,15 @@ impl Foundation {
         }
     }
 
-    fn retention(&self, settings: &Settings, journals: JournalPolicy, erasure: &Arc<Erasure>) -> Retention {
+    fn retention(
+        &self,
+        settings: &Settings,
+        journals: JournalPolicy,
+        (erasure, canceller): (&Arc<Erasure>, &Arc<Canceller>),
+    ) -> Retention {
         Retention {
             erasure: erasure.clone(),
+            canceller: canceller.clone(),
             journals: KeptJournals {
                 store: self.store.clone(),
                 clock: self.clock.clone(),
@@ -489,6 +496,7 @@ impl Foundation {
             tenants: self.of_workspaces.clone(),
             dispatcher: self.dispatcher.clone(),
             canceller: canceller.clone(),
+            full: Arc::default(),
         }
     }
 }

@@ -2,7 +2,9 @@
 //! Knows nothing of what is done.
 
 use crate::stop::Stop;
+use futures_util::FutureExt;
 use heddle_model::error::{ServiceError, chain};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -25,12 +27,14 @@ pub(crate) fn start<F>(
     let stop = stop.clone();
     tokio::spawn(async move {
         while !stop.has_begun() {
-            let pause = match round().await {
-                Ok(pause) => pause,
-                Err(error) => {
+            let pause = match AssertUnwindSafe(round()).catch_unwind().await {
+                Ok(Ok(pause)) => pause,
+                Ok(Err(error)) => {
                     tracing::error!("{failed}: {}", chain(&error));
                     FAILED_PAUSE
                 }
+                // A panic, which was told. What waits for rounds must not wait for ever.
+                Err(_) => FAILED_PAUSE,
             };
             wakeup.rest(pause, &mut stopping).await;
         }
@@ -66,4 +70,30 @@ pub(crate) struct Wakeups {
     pub left: Wakeup,
     /// Those that servers of the role `api` have accepted.
     pub accepted: Wakeup,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::sync::mpsc;
+
+    #[tokio::test]
+    async fn rounds_go_on_after_one_that_panics() {
+        let (stop, wakeup, count) = (Stop::new(), Wakeup::default(), AtomicUsize::new(0));
+        let (begins, mut rounds) = mpsc::unbounded_channel();
+        start(&stop, &wakeup, "Nothing was done", move || {
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            let begins = begins.clone();
+            async move {
+                begins.send(number).unwrap();
+                assert!(number > 0, "as by a mistake");
+                Ok(Duration::from_secs(3_600))
+            }
+        });
+        assert_eq!(rounds.recv().await, Some(0));
+        wakeup.wake();
+        assert_eq!(rounds.recv().await, Some(1));
+        stop.begin();
+    }
 }

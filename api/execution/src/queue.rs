@@ -9,9 +9,13 @@ mod state;
 
 use heddle_model::ids::{RunId, UserId};
 use heddle_model::tenant::Tenant;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
+
+/// Runs of one tenant that wait here: with as many there is enough to go on with, however fast these are.
+const LONG_LANE: usize = 1_000;
 
 /// What changes.
 type State = state::State<Entry>;
@@ -211,6 +215,17 @@ impl Queue {
                 .map(|(owner, _)| *owner)
                 .collect(),
         }
+    }
+
+    /// Tenants of whom so many runs wait here that others of theirs may as well wait elsewhere.
+    pub fn long_lanes(&self) -> Vec<Tenant> {
+        let state = self.state();
+        let waiting = |lane: &Lane| lane.entries.iter().map(VecDeque::len).sum::<usize>();
+        let lanes = state.lanes.iter();
+        lanes
+            .filter(|(_, lane)| waiting(lane) >= LONG_LANE)
+            .map(|(share, _)| share.tenant)
+            .collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -413,6 +428,32 @@ impl Queue {
 mod tests {
     use super::*;
     use std::sync::mpsc;
+
+    #[test]
+    fn of_whom_many_wait_is_known() {
+        let queue = Queue::new(Limits {
+            waiting_max: 8,
+            waiting_bytes_max: 8,
+            stored_bytes_max: 8,
+            executing_max: 1,
+            tenant_executing_max: 1,
+            servers: 1,
+        });
+        let _nothing_starts = queue.hold();
+        let share = |owner: UserId| Share {
+            owner,
+            tenant: Tenant::User(owner),
+        };
+        let (many, few) = (share(UserId::new()), share(UserId::new()));
+        let push = |share: Share, class: Class| queue.push(share, class, None, None, Box::new(|_| {}));
+        for _ in 1..LONG_LANE {
+            push(many, Class::Background);
+            push(few, Class::Background);
+        }
+        assert!(queue.long_lanes().is_empty());
+        push(many, Class::Awaited);
+        assert_eq!(queue.long_lanes(), [many.tenant]);
+    }
 
     #[test]
     fn a_run_that_panics_leaves_its_place_to_the_next() {

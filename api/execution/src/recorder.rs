@@ -297,7 +297,9 @@ impl Recording {
         let now = self.clock.now();
         let changes = group.iter().map(|it| Change::of(it, &self.journals, now));
         let stored = store_group((&self.store, load), &self.clock, changes.collect()).await;
-        for conclusion in group.drain(..) {
+        // Each is taken out on its turn: those that a panic keeps from it are given up.
+        group.reverse();
+        while let Some(conclusion) = group.pop() {
             let stored = stored.get(&conclusion.run.id).copied();
             self.settle(conclusion, stored);
         }
@@ -461,28 +463,33 @@ async fn write(
                 if !is_again {
                     return write_all(db, now, (load, &*changes)).await;
                 }
-                let parked = parked_before(db, &changes).await?;
-                let is_left = |change: &&Change| !parked.contains(&change.row.id);
+                let known = stored_before(db, &changes).await?;
+                let is_left = |change: &&Change| !known.contains(&change.row.id);
                 let left: Vec<Change> = changes.iter().filter(is_left).cloned().collect();
                 if left.is_empty() {
-                    return Ok(parked);
+                    return Ok(known);
                 }
                 let stored = write_all(db, now, (load, left.as_slice())).await?;
-                Ok(stored.into_iter().chain(parked).collect())
+                Ok(stored.into_iter().chain(known).collect())
             })
         })
         .await
 }
 
-/// The runs of which is stored that they park. To store that again would park those that go on since, and nobody might wake them.
-async fn parked_before(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
-    let mut parked = HashSet::new();
+/// The runs of which is stored already what is to be stored again, as when the answer to it got lost. That one parks would park it when
+/// it goes on since, and nobody might wake it; that one has another attempt would count twice what it has used; that one has ended can't
+/// be stored again, and those who wait for it are to hear of it.
+async fn stored_before(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
+    let mut stored = HashSet::new();
     for change in changes {
-        if let Some(mark) = change.parking {
-            parked.extend(runs::parked_before(db, &change.row, mark.fuel).await?);
-        }
+        let found = match (change.parking, change.row.status) {
+            (Some(mark), _) => runs::parked_before(db, &change.row, mark.fuel).await?,
+            (None, RunStatus::Running) => runs::retried_before(db, &change.row).await?,
+            (None, _) => runs::ended_before(db, &change.row).await?,
+        };
+        stored.extend(found);
     }
-    Ok(parked)
+    Ok(stored)
 }
 
 async fn write_all(

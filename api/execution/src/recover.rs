@@ -11,12 +11,14 @@ use crate::queue::Queue;
 use crate::resume::Resumer;
 use crate::stop::Stop;
 use crate::trials::Trials;
+use futures_util::FutureExt;
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::RunId;
 use heddle_store::runs::upkeep;
 use heddle_store::{Store, StoreError, servers};
 use metrics::{counter, gauge};
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,12 +54,14 @@ impl Recovery {
         tokio::spawn(async move {
             let mut stopping = self.stop.watch();
             while !self.stop.has_begun() {
-                let wait = match self.look().await {
-                    Ok(()) => self.lease.period(),
-                    Err(error) => {
+                let wait = match AssertUnwindSafe(self.look()).catch_unwind().await {
+                    Ok(Ok(())) => self.lease.period(),
+                    Ok(Err(error)) => {
                         tracing::error!("Runs that were left could not be taken up: {}", chain(&error));
                         DATABASE_RETRY
                     }
+                    // A panic, which was told: nobody else looks for them.
+                    Err(_) => self.lease.period(),
                 };
                 self.left.rest(wait, &mut stopping).await;
             }

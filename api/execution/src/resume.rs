@@ -12,18 +12,48 @@ use crate::queue::{Queue, Reservation};
 use crate::run::{Event, Run};
 use crate::run_error::run_error;
 use crate::tenants::Tenants;
-use heddle_model::clock::Clock;
+use heddle_model::clock::{Clock, monotonic};
 use heddle_model::error::ServiceError;
+use heddle_model::ids::UserId;
 use heddle_model::status::RunStatus;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::runs::left::LeftRow;
 use heddle_store::{Store, deployments};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How long a run waits for room in the queue. Whoever takes runs up does so one after the other, and those of others are not to wait until
 /// the owner of this one has room: it goes without then, and without its event, as runs do that are tried again.
 const ROOM_PATIENCE: Duration = Duration::from_millis(100);
+/// For how long no other run of that owner waits: there may be many.
+const FULL_FOR: Duration = Duration::from_secs(1);
+
+/// Owners for whose room a run has waited in vain, and when.
+#[derive(Debug, Default)]
+pub(crate) struct FullOwners(Mutex<HashMap<UserId, Instant>>);
+
+impl FullOwners {
+    fn known(&self) -> MutexGuard<'_, HashMap<UserId, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long a run of this owner waits for room.
+    fn patience(&self, owner: UserId, now: Instant) -> Duration {
+        let found = self.known().get(&owner).copied();
+        match found.is_some_and(|at| now.saturating_duration_since(at) < FULL_FOR) {
+            true => Duration::ZERO,
+            false => ROOM_PATIENCE,
+        }
+    }
+
+    /// One has waited as long.
+    fn note(&self, owner: UserId, now: Instant) {
+        let mut known = self.known();
+        known.retain(|_, at| now.saturating_duration_since(*at) < FULL_FOR);
+        known.insert(owner, now);
+    }
+}
 
 /// Goes on with runs. Cheap to clone.
 #[derive(Clone)]
@@ -37,6 +67,7 @@ pub(crate) struct Resumer {
     pub tenants: Tenants,
     pub dispatcher: Arc<Dispatcher>,
     pub canceller: Arc<Canceller>,
+    pub full: Arc<FullOwners>,
 }
 
 impl Resumer {
@@ -73,7 +104,12 @@ impl Resumer {
         let end = run.live.watch();
         let (share, bytes) = (run.deployment.share(), run.event.bytes());
         let reserving = self.queue.reserve_patiently(share, bytes);
-        let reservation = tokio::time::timeout(ROOM_PATIENCE, reserving).await.ok();
+        let patience = self.full.patience(share.owner, monotonic());
+        // Room that is there is given at once, also to one that does not wait.
+        let reservation = tokio::time::timeout(patience, reserving).await.ok();
+        if reservation.is_none() && !patience.is_zero() {
+            self.full.note(share.owner, monotonic());
+        }
         if reservation.as_ref().is_none_or(Reservation::is_stored) {
             run.event.leave();
         }
@@ -174,5 +210,24 @@ fn run(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: A
         fuel_before: row.total_fuel.unwrap_or(0),
         is_suspect: row.suspicion > 0,
         live,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_one_owner_one_run_waits_for_room_at_a_time() {
+        let (full, eve, ann) = (FullOwners::default(), UserId::new(), UserId::new());
+        let now = monotonic();
+        assert_eq!(full.patience(eve, now), ROOM_PATIENCE);
+        full.note(eve, now);
+        assert_eq!(full.patience(eve, now), Duration::ZERO);
+        assert_eq!(full.patience(ann, now), ROOM_PATIENCE);
+        let later = now + FULL_FOR;
+        assert_eq!(full.patience(eve, later), ROOM_PATIENCE);
+        full.note(ann, later);
+        assert_eq!(full.known().len(), 1);
     }
 }

@@ -1,7 +1,8 @@
 //! Old runs, idempotency keys, journals without a run, modules and imports that nobody goes on with are cleared away: a little at
-//! a time, so that nobody's writes wait long.
+//! a time, so that nobody's writes wait long. What nobody waits for any more is cancelled.
 
 use crate::batches;
+use crate::cancel::Canceller;
 use crate::erasure::Erasure;
 use crate::kept_journals::KeptJournals;
 use crate::stop::Stop;
@@ -11,7 +12,7 @@ use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use heddle_model::quota::common_share;
 use heddle_model::tenant::Tenant;
-use heddle_store::runs::{journal, large_events, replays, responses, upkeep};
+use heddle_store::runs::{journal, keys, large_events, replays, responses, upkeep};
 use heddle_store::{Store, StoreError, deployments, hosting, key_values, quota};
 use metrics::counter;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -61,6 +62,7 @@ pub(crate) struct Retention {
     pub policy: Policy,
     pub journals: KeptJournals,
     pub erasure: Arc<Erasure>,
+    pub canceller: Arc<Canceller>,
 }
 
 impl Retention {
@@ -120,6 +122,7 @@ impl Retention {
             self.too_many(*tenant).await?;
         }
         self.orphans().await?;
+        self.unwaited().await?;
         self.events_of_no_row(now).await?;
         batches::remove(&self.store, move |db, rows| Box::pin(journal::sweep(db, rows))).await?;
         let unasked_since = now.minus(RESPONSE_AGE_MAX);
@@ -128,7 +131,7 @@ impl Retention {
         })
         .await?;
         batches::remove(&self.store, move |db, rows| {
-            Box::pin(upkeep::remove_keys(db, now, rows))
+            Box::pin(keys::remove_expired(db, now, rows))
         })
         .await?;
         batches::remove(&self.store, move |db, rows| {
@@ -179,6 +182,17 @@ impl Retention {
                 return Ok(());
             }
         }
+    }
+
+    /// Cancels what has been called by runs that have ended since: a crash came after that was stored, their deployments were deleted, or a
+    /// further attempt did without it.
+    async fn unwaited(&self) -> Result<(), ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let unwaited = upkeep::unwaited(&mut reader.db(), PAGE_MAX).await?;
+        drop(reader);
+        let unwaited = unwaited.into_iter().map(|(run,)| run).collect();
+        self.canceller.cancel_each(unwaited).await;
+        Ok(())
     }
 
     /// Removes what a crash has left of large events whose rows were not stored.

@@ -7,13 +7,17 @@ use crate::mailboxes;
 use crate::polls;
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::{CatchUp, Schedule};
+use futures_util::FutureExt;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError, chain};
+use heddle_model::ids::UserId;
 use heddle_model::status::TriggeredBy;
 use heddle_store::StoreError;
 use heddle_store::schedules::{self, DueRow, ScheduleRow};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -22,11 +26,11 @@ pub fn schedule_event(scheduled_at: Timestamp, fired_at: Timestamp) -> serde_jso
     to_raw_value(&json!({"scheduledAt": scheduled_at, "firedAt": fired_at}))
 }
 
-/// Schedules of one look at the database.
+/// Schedules that are read together.
 const DUE_MAX: i64 = 500;
 /// Runs of one schedule at once; what else is due waits for the next tick.
 const RUNS_MAX: usize = 100;
-/// A schedule that was just set is seen within this time.
+/// A schedule that was just set is seen within this time, and what could not run is tried again.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
@@ -34,16 +38,24 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 pub fn start(executions: Executions) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
-            if let Err(error) = tick(&executions, executions.clock().now()).await {
-                tracing::error!(error = %chain(&error), "The schedules can't be read now");
-            }
-            tokio::time::sleep(pause(&executions).await).await;
+            let now = executions.clock().now();
+            let pause = match start_due(&executions, now).await {
+                Ok(begun) if begun.is_behind => PAUSE_MIN,
+                Ok(_) => pause(&executions, now).await,
+                Err(error) => {
+                    tracing::error!(error = %chain(&error), "The schedules can't be read now");
+                    PAUSE_MAX
+                }
+            };
+            tokio::time::sleep(pause).await;
         }
     })
 }
 
-async fn pause(executions: &Executions) -> Duration {
-    let next = async { schedules::next_due_for_system(&mut executions.store().reader().await?.db()).await };
+/// How long nothing is due, after all was tried that was due by `now`: what could not run rests, too.
+async fn pause(executions: &Executions, now: Timestamp) -> Duration {
+    let next =
+        async { schedules::next_due_for_system(&mut executions.store().reader().await?.db(), now).await };
     let Ok(Some(next)) = next.await else {
         return PAUSE_MAX;
     };
@@ -51,26 +63,67 @@ async fn pause(executions: &Executions) -> Duration {
     Duration::from_millis(u64::try_from(wait_ms).unwrap_or(0)).clamp(PAUSE_MIN, PAUSE_MAX)
 }
 
-/// Starts what is due at `now`; how many runs that were.
-pub async fn tick(executions: &Executions, now: Timestamp) -> Result<usize, ServiceError> {
-    let due = schedules::due_for_system(&mut executions.store().reader().await?.db(), now, DUE_MAX).await?;
-    let mut runs = 0;
-    for row in due {
-        match fire(executions, &row, now).await {
-            Ok(count) => runs += count,
-            // The others are not to wait for this one, which is due until it succeeds.
-            Err(error) => tracing::warn!(
-                deployment = %row.schedule.deployment_id,
-                node = row.schedule.node_id,
-                "A schedule can't run now: {}",
-                chain(&error)
-            ),
-        }
-    }
-    Ok(runs)
+/// What schedules have begun.
+#[derive(Clone, Copy, Debug, Default)]
+struct Begun {
+    runs: usize,
+    /// Whether there is more to catch up with.
+    is_behind: bool,
 }
 
-async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<usize, ServiceError> {
+/// Starts what is due at `now`; how many runs that were.
+pub async fn tick(executions: &Executions, now: Timestamp) -> Result<usize, ServiceError> {
+    Ok(start_due(executions, now).await?.runs)
+}
+
+/// Tries all that is due, whoever has how much of it.
+async fn start_due(executions: &Executions, now: Timestamp) -> Result<Begun, ServiceError> {
+    let mut begun = Begun::default();
+    let (mut seen, mut full) = (HashSet::new(), HashSet::new());
+    let mut last: Option<ScheduleRow> = None;
+    loop {
+        let mut reader = executions.store().reader().await?;
+        let due = schedules::due_for_system(&mut reader.db(), now, last.as_ref(), DUE_MAX).await?;
+        drop(reader);
+        let is_full = i64::try_from(due.len()).unwrap_or(i64::MAX) >= DUE_MAX;
+        for row in &due {
+            // One that has more to catch up with comes again, and is for the next look.
+            if !seen.insert(row.schedule.id) {
+                continue;
+            }
+            match AssertUnwindSafe(fire(executions, row, now, &mut full))
+                .catch_unwind()
+                .await
+            {
+                Ok(Ok(more)) => {
+                    begun.runs += more.runs;
+                    begun.is_behind |= more.is_behind;
+                }
+                // The others are not to wait for this one, which is due until it succeeds.
+                Ok(Err(error)) => tracing::warn!(
+                    deployment = %row.schedule.deployment_id,
+                    node = row.schedule.node_id,
+                    "A schedule can't run now: {}",
+                    chain(&error)
+                ),
+                // A panic, which was told. Nor for that one.
+                Err(_) => {}
+            }
+        }
+        last = due.last().map(|row| row.schedule.clone());
+        if !is_full {
+            return Ok(begun);
+        }
+    }
+}
+
+/// Starts what is due of one schedule. `full` are owners that have no room for more runs.
+async fn fire(
+    executions: &Executions,
+    row: &DueRow,
+    now: Timestamp,
+    full: &mut HashSet<UserId>,
+) -> Result<Begun, ServiceError> {
     let schedule = &row.schedule;
     let (cron, timezone) = schedule.effective();
     let parsed = Schedule::parse(cron, timezone);
@@ -81,19 +134,22 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
         // Failed: what comes meanwhile is not caught up.
         return advance(executions, schedule, parsed.next_after(now))
             .await
-            .map(|()| 0);
+            .map(|()| Begun::default());
     };
     if active.is_paused {
         // Since it was read: the schedule is held, or goes on when this server hears that it was resumed.
-        return Ok(0);
+        return Ok(Begun::default());
     }
     if let Some(poll) = active.poll(&schedule.node_id) {
         polls::begin(executions, schedule, (active, poll), parsed).await?;
-        return Ok(0);
+        return Ok(Begun::default());
     }
     if let Some(mailbox) = active.mailbox(&schedule.node_id) {
         mailboxes::begin(executions, schedule, (active, mailbox), parsed).await?;
-        return Ok(0);
+        return Ok(Begun::default());
+    }
+    if full.contains(&active.owner) {
+        return Ok(Begun::default());
     }
     let due = parsed.due(first, now, CatchUp::named(&schedule.catch_up), RUNS_MAX);
     let mut runs = 0;
@@ -120,6 +176,9 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
                 tracing::warn!(deployment = %schedule.deployment_id, "A schedule is passed over: {error}");
             }
             Err(error) => {
+                if error.code() == Code::Unavailable {
+                    full.insert(active.owner);
+                }
                 // Those before this one have run; this one is due still.
                 if *time > first {
                     advance(executions, schedule, Some(*time)).await?;
@@ -129,7 +188,10 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
         }
     }
     advance(executions, schedule, due.next).await?;
-    Ok(runs)
+    Ok(Begun {
+        runs,
+        is_behind: due.next.is_some_and(|next| next <= now),
+    })
 }
 
 async fn advance(

@@ -283,11 +283,13 @@ impl Tail {
         }
     }
 
-    fn is_watched(&self) -> bool {
+    /// Whether anybody may look on.
+    pub(crate) fn is_watched(&self) -> bool {
         self.0.receivers.load(Ordering::SeqCst) > 0 || self.0.is_watched_elsewhere.load(Ordering::Relaxed)
     }
 
-    fn publish(&self, change: RunChange) {
+    /// Tells all who look on of a change, wherever they do.
+    pub(crate) fn publish(&self, change: RunChange) {
         let change = Arc::new(change);
         if self.0.is_watched_elsewhere.load(Ordering::Relaxed) {
             self.send_elsewhere(&change);

@@ -7,6 +7,7 @@ use crate::resume::Resumer;
 use crate::stop::Stop;
 use heddle_model::clock::Clock;
 use heddle_model::error::{ServiceError, chain};
+use heddle_model::tenant::Tenant;
 use heddle_store::Store;
 use heddle_store::runs::{journal, upkeep};
 use metrics::counter;
@@ -18,6 +19,8 @@ const GROUP_MAX: i64 = 64;
 /// What another server has woken, or a clock that was set, is seen within this time.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 const PAUSE_MIN: Duration = Duration::from_millis(2);
+/// Until fewer runs may wait of tenants of whom many did.
+const PAUSE_FULL: Duration = Duration::from_millis(100);
 
 /// Wakes parked runs.
 pub(crate) struct Waker {
@@ -51,23 +54,36 @@ impl Waker {
                 return Ok(PAUSE_MAX);
             };
             let wait_ms = next.millis().saturating_sub(self.clock.now().millis());
-            match u64::try_from(wait_ms) {
-                Ok(wait_ms) if wait_ms > 0 => return Ok(Duration::from_millis(wait_ms).min(PAUSE_MAX)),
-                // None: another server was faster.
-                _ if self.wake_group().await? == 0 => return Ok(PAUSE_MIN),
-                _ if self.stop.has_begun() => return Ok(PAUSE_MIN),
-                _ => {}
+            if let Ok(wait_ms) = u64::try_from(wait_ms)
+                && wait_ms > 0
+            {
+                return Ok(Duration::from_millis(wait_ms).min(PAUSE_MAX));
+            }
+            // They would only wait in memory, where there may be a hundred thousand of them.
+            let full = self.resumer.queue.long_lanes();
+            let full: Vec<String> = full.iter().map(Tenant::to_string).collect();
+            let is_partial = !full.is_empty();
+            if self.wake_group(full).await? == 0 {
+                // None: another server was faster, or they are left for now.
+                return Ok(if is_partial { PAUSE_FULL } else { PAUSE_MIN });
+            }
+            if self.stop.has_begun() {
+                return Ok(PAUSE_MIN);
             }
         }
     }
 
-    /// Wakes some runs that are due; how many those were.
-    async fn wake_group(&self) -> Result<usize, ServiceError> {
+    /// Wakes some runs that are due, but for those of these tenants; how many those were.
+    async fn wake_group(&self, full: Vec<String>) -> Result<usize, ServiceError> {
         let (owner, now) = (self.lease.owner(), self.clock.now());
         let waking = owner.clone();
         let due = self
             .store
-            .write(move |db| Box::pin(async move { upkeep::wake_up(db, &waking, now, GROUP_MAX).await }))
+            .write(move |db| {
+                Box::pin(
+                    async move { upkeep::wake_up(db, (&*waking, full.as_slice()), now, GROUP_MAX).await },
+                )
+            })
             .await?;
         let count = due.len();
         let _taken = self.resumer.live.take(due.iter().map(|row| row.id));

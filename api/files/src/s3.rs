@@ -30,6 +30,8 @@ const PART_BYTES: usize = 8 << 20;
 const UPLOADS_MAX: usize = 16;
 /// Of these, uploads to workspaces of one owner.
 const UPLOADS_PER_OWNER_MAX: usize = UPLOADS_MAX / 2;
+/// Of these, those that only an owner gets who has no other: two with all that they may have would keep everybody waiting otherwise.
+const UPLOADS_KEPT: usize = UPLOADS_MAX / 4;
 /// For a place among these: an upload holds one from its first byte to its last, however slowly they come.
 const PLACE_WAIT_MAX: Duration = Duration::from_secs(30);
 /// For one request to the service, with its repetitions.
@@ -52,6 +54,7 @@ pub struct S3 {
     store: Result<Arc<AmazonS3>, String>,
     prefix: String,
     places: Arc<Semaphore>,
+    kept_places: Arc<Semaphore>,
     places_of_owners: PerUser,
 }
 
@@ -90,7 +93,8 @@ impl S3 {
         S3 {
             store: builder.build().map(Arc::new).map_err(|error| error.to_string()),
             prefix: settings.prefix.clone(),
-            places: Arc::new(Semaphore::new(UPLOADS_MAX)),
+            places: Arc::new(Semaphore::new(UPLOADS_MAX - UPLOADS_KEPT)),
+            kept_places: Arc::new(Semaphore::new(UPLOADS_KEPT)),
             places_of_owners: PerUser::new(UPLOADS_PER_OWNER_MAX),
         }
     }
@@ -102,13 +106,26 @@ impl S3 {
     /// Waits for a place: whoever has many waits for their own, and for nobody else's.
     async fn place(&self, owner: Option<UserId>) -> Result<Place, FileError> {
         let taken = async {
-            let of_owner = match owner {
-                Some(owner) => Some(self.places_of_owners.of(owner).acquire_owned().await?),
-                None => None,
+            let (of_owner, is_only) = match owner {
+                Some(owner) => {
+                    let own = self.places_of_owners.of(owner);
+                    let is_only = own.available_permits() == UPLOADS_PER_OWNER_MAX;
+                    (Some(own.acquire_owned().await?), is_only)
+                }
+                None => (None, false),
+            };
+            let of_all = self.places.clone().acquire_owned();
+            let of_all = match is_only {
+                true => tokio::select! {
+                    biased;
+                    place = of_all => place?,
+                    place = self.kept_places.clone().acquire_owned() => place?,
+                },
+                false => of_all.await?,
             };
             Ok::<_, AcquireError>(Place {
                 _of_owner: of_owner,
-                _of_all: self.places.clone().acquire_owned().await?,
+                _of_all: of_all,
             })
         };
         let taken = tokio::time::timeout(PLACE_WAIT_MAX, taken).await;

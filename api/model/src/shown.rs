@@ -23,7 +23,8 @@ fn is_signature(name: &str) -> bool {
 /// Levels that are looked into; what is below is hidden if there are headers in it.
 const DEPTH_MAX: usize = 64;
 
-/// A value that may hold an event anywhere, with what is in such headers masked wherever something has `headers`.
+/// A value that may hold an event anywhere, with what is in such headers masked wherever something has `headers`, and in the
+/// excerpts that traces have of large values.
 pub fn shown_within(value: Box<RawValue>) -> Box<RawValue> {
     masked_within(&value, DEPTH_MAX).unwrap_or(value)
 }
@@ -31,7 +32,8 @@ pub fn shown_within(value: Box<RawValue>) -> Box<RawValue> {
 /// `None`: there is nothing to mask.
 fn masked_within(value: &RawValue, depth: usize) -> Option<Box<RawValue>> {
     let text = value.get();
-    if !text.contains("\"headers\"") {
+    // The second is how it stands in an excerpt, which is a text.
+    if !text.contains("\"headers\"") && !text.contains("\\\"headers\\\"") {
         return None;
     }
     let Some(depth) = depth.checked_sub(1) else {
@@ -49,8 +51,13 @@ fn masked_within(value: &RawValue, depth: usize) -> Option<Box<RawValue>> {
         return is_masked.then(|| to_raw_value(&elements).ok()).flatten();
     }
     let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    let is_cut = members.get("truncated").is_some_and(|it| it.get() == "true");
     for (name, value) in &mut members {
-        if let Some(masked) = masked_within(value, depth) {
+        let masked = match is_cut && name == "excerpt" {
+            true => masked_excerpt(value),
+            false => masked_within(value, depth),
+        };
+        if let Some(masked) = masked {
             *value = masked;
             is_masked = true;
         }
@@ -62,6 +69,45 @@ fn masked_within(value: &RawValue, depth: usize) -> Option<Box<RawValue>> {
         }
     }
     is_masked.then(|| to_raw_value(&members).ok()).flatten()
+}
+
+/// The beginning of a value's JSON, in which such headers are found by their names, wherever they are. `None`: there is nothing to
+/// mask.
+fn masked_excerpt(excerpt: &RawValue) -> Option<Box<RawValue>> {
+    let text: String = serde_json::from_str(excerpt.get()).ok()?;
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    let mut is_masked = false;
+    while let Some((before, after)) = rest.split_once('"') {
+        let (name, behind) = string(after);
+        masked.extend([before, "\"", name]);
+        rest = behind;
+        if let Some(value) = rest.strip_prefix("\":")
+            && (is_credential(name) || is_signature(name))
+        {
+            masked.extend(["\":\"", MASK]);
+            is_masked = true;
+            // What is no text (a list of several values) is left out together with what follows it.
+            rest = value.strip_prefix('"').map_or("", |value| string(value).1);
+        }
+        if let Some(behind) = rest.strip_prefix('"') {
+            masked.push('"');
+            rest = behind;
+        }
+    }
+    masked.push_str(rest);
+    is_masked.then(|| to_raw_value(&masked).ok()).flatten()
+}
+
+/// A string of JSON without its quotes, and what follows it, the quote first. `text` is behind the first quote.
+fn string(text: &str) -> (&str, &str) {
+    let mut is_escaped = false;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    });
+    text.split_at(end.unwrap_or(text.len()))
 }
 
 /// The event with what is in such headers masked.
@@ -149,6 +195,40 @@ mod tests {
         for text in ["\"headers\"", r#"{"headers": {"a": "b"}, "n": 1.10}"#] {
             let value = RawValue::from_string(text.to_owned()).unwrap();
             assert_eq!(shown_within(value).get(), text);
+        }
+    }
+
+    #[test]
+    fn excerpts_of_events_are_masked_too() {
+        let cut = |excerpt: &str| {
+            let entry = json!([{"output": {"truncated": true, "bytes": 20_000, "excerpt": excerpt}}]);
+            let shown = shown_within(to_raw_value(&entry).unwrap());
+            let shown: serde_json::Value = serde_json::from_str(shown.get()).unwrap();
+            shown[0]["output"]["excerpt"].as_str().unwrap().to_owned()
+        };
+        for (excerpt, expected) in [
+            (
+                r#"{"headers":{"accept":"*/*","authorization":"Bearer \"x\"","Cookie":"a","host":"\\"},"body":"cut o"#,
+                r#"{"headers":{"accept":"*/*","authorization":"***","Cookie":"***","host":"\\"},"body":"cut o"#,
+            ),
+            (
+                r#"{"headers":{"authorization":"cut o"#,
+                r#"{"headers":{"authorization":"***"#,
+            ),
+            (
+                r#"[{"headers":{"cookie":["a","b"],"#,
+                r#"[{"headers":{"cookie":"***"#,
+            ),
+            (
+                r#"{"headers":{"x":"authorization","coo"#,
+                r#"{"headers":{"x":"authorization","coo"#,
+            ),
+            (
+                r#"{"say":"\"headers\":{\"cookie\":\"a\"}"}"#,
+                r#"{"say":"\"headers\":{\"cookie\":\"a\"}"}"#,
+            ),
+        ] {
+            assert_eq!(cut(excerpt), expected);
         }
     }
 

@@ -22,6 +22,8 @@ pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 const SIGNATURES_MAX: usize = 16;
 /// Times below this are in seconds since 1970, others in milliseconds: it stands for the year 5138 or for 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
+/// Maximum number of a form's fields that are put in order before it is known who sends them: no body of more is an event.
+const FIELDS_MAX: usize = 1_000;
 /// Has the signature of Standard Webhooks as Svix sends it.
 pub const SVIX_SIGNATURE: &str = "svix-signature";
 /// Begins a secret of Standard Webhooks whose rest is base64.
@@ -308,6 +310,9 @@ pub enum Refusal {
     /// A body that Twilio can't have signed like this.
     #[error("the body is not a form, and the address has no bodySHA256")]
     Unsigned,
+    /// A form that would take long to be checked.
+    #[error("the body has more than {} fields", FIELDS_MAX)]
+    TooManyFields,
     /// A JSON Web Token that is not taken.
     #[error("the token is not accepted: {0}")]
     Unacceptable(Cow<'static, str>),
@@ -418,20 +423,21 @@ fn twilio(key: &[u8], signature: Vec<u8>, incoming: &Incoming<'_>) -> Result<(),
         if !is_form(incoming.headers) {
             return Err(Refusal::Unsigned);
         }
-        signed.push_str(&fields(incoming.body));
+        signed.push_str(&fields(incoming.body)?);
     }
     matches::<Hmac<Sha1>>(key, &[signed.as_bytes()], [signature])
 }
 
 /// A form's fields by name, each with its value, as Twilio signs them.
-fn fields(body: &[u8]) -> String {
-    let mut fields: Vec<_> = form_urlencoded::parse(body).collect();
+fn fields(body: &[u8]) -> Result<String, Refusal> {
+    let mut fields: Vec<_> = form_urlencoded::parse(body).take(FIELDS_MAX + 1).collect();
+    if fields.len() > FIELDS_MAX {
+        return Err(Refusal::TooManyFields);
+    }
     fields.sort_unstable();
     fields.dedup();
-    fields
-        .iter()
-        .map(|(name, value)| format!("{name}{value}"))
-        .collect()
+    let fields = fields.iter().map(|(name, value)| format!("{name}{value}"));
+    Ok(fields.collect())
 }
 
 fn is_form(headers: &HeaderMap) -> bool {

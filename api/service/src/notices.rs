@@ -21,6 +21,12 @@ pub async fn start(service: &Service, peers: &Peers) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Brings this server's memory in line with a change of its own that may be about anything: on SQLite no notice comes. To be done to
+/// the end.
+pub async fn everything_changed(service: &Service) {
+    follow(service, Notice::Everything).await;
+}
+
 async fn listen(service: Service, peers: Peers, mut listener: Listener) {
     loop {
         match listener.next().await {
@@ -58,7 +64,7 @@ async fn follow(service: &Service, notice: Notice) {
         _ => {}
     }
     while let Err(error) = service.executions.follow(notice).await {
-        tracing::warn!("Can't apply another server's change yet: {}", chain(&error));
+        tracing::warn!("Can't apply a change yet: {}", chain(&error));
         tokio::time::sleep(RETRY).await;
     }
 }

@@ -9,6 +9,7 @@ pub use content::{ANSWER_FACTOR, Definitions, Graph, Stored, newest, no_definiti
 
 use crate::Service;
 use heddle_compiler::compare::{Comparison, Incomparable, NOTHING_CHANGED, compare};
+use heddle_execution::ToTheEnd;
 use heddle_execution::blocking::computing;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::audit::{Action, Object};
@@ -225,12 +226,18 @@ pub async fn save(
         };
         // The last one tells what is different from the version that it saw.
         let wanted = (left > 0 && changes.summary.is_none()).then_some(seen.version_number);
-        saved = save_once(service, editor, (id, wanted), changes.clone(), summary).await?;
+        let (service, changes) = (service.clone(), changes.clone());
+        // What is stored is followed also if the sender has gone by then, or webhooks would go on as they were.
+        let saving = ToTheEnd::new(async move {
+            let saved = save_once(&service, editor, (id, wanted), changes, summary).await;
+            service.webhooks.changed(id);
+            saved
+        });
+        saved = saving.await?;
         if saved.is_some() {
             break;
         }
     }
-    service.webhooks.changed(id);
     saved.ok_or_else(|| Code::Conflict.with("Others are saving this pattern at the same time: try again."))
 }
 
@@ -433,10 +440,10 @@ pub async fn rollback(
     let (content, share) = content::texts(service, editor.user(), (id, to), content::READ_FACTOR).await?;
     drop(share);
     let graph = Graph::stored(service, editor.user(), content.graph).await?;
-    let load = Load::of(Some(editor.user()), graph.bytes());
-    let saved = service
-        .store
-        .write_sized(load, move |db| {
+    let (load, service) = (Load::of(Some(editor.user()), graph.bytes()), service.clone());
+    // To the end, as for a save.
+    let restoring = ToTheEnd::new(async move {
+        let restored = service.store.write_sized(load, move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
                 row.updated_at = now;
@@ -454,10 +461,12 @@ pub async fn rollback(
                 audit::note(db, &editor, restored).await?;
                 Ok::<_, ServiceError>(row)
             })
-        })
-        .await?;
-    service.webhooks.changed(id);
-    Ok(saved)
+        });
+        let restored = restored.await;
+        service.webhooks.changed(id);
+        restored
+    });
+    restoring.await
 }
 
 /// Sets or removes the call interface, which is not part of a version.

@@ -21,11 +21,12 @@ use crate::Service;
 use crate::patterns::changeable;
 use case::{ALL_BYTES_MAX, TESTS_MAX, too_large};
 use heddle_compiler::text;
+use heddle_execution::blocking::{computing, computing_if_large};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::{PatternId, TestId};
+use heddle_model::ids::{PatternId, TestId, UserId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_store::audit;
 use heddle_store::patterns::{self, PatternRow};
@@ -33,6 +34,10 @@ use heddle_store::quota::{self, Payer};
 use heddle_store::test_cases::{self, NewTest, Taken, TestRow, WholeTestRow};
 use heddle_store::{Db, Load, StoreError};
 use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// How often a test is read again that others have changed since it was read.
+const CHANGES_MAX: usize = 8;
 
 /// A test with its case.
 #[derive(Clone, Debug)]
@@ -50,6 +55,12 @@ impl Test {
             row: whole.row.id.to_string(),
         })?;
         Ok(Test { row: whole.row, case })
+    }
+
+    /// The same for a user: where no other request waits for it, if it is large.
+    async fn read(user: UserId, whole: WholeTestRow) -> Result<Test, ServiceError> {
+        let bytes = whole.content.len();
+        Ok(computing_if_large(Some(user), bytes, move || Test::stored(whole)).await??)
     }
 
     fn new(id: TestId, case: Case, now: Timestamp) -> Test {
@@ -92,7 +103,8 @@ pub async fn get(
 ) -> Result<Test, ServiceError> {
     let mut reader = service.store.reader().await?;
     let found = test_cases::find(&mut reader.db(), scope, pattern, test).await?;
-    Ok(Test::stored(found.ok_or(Code::NotFound)?)?)
+    drop(reader);
+    Test::read(scope.user(), found.ok_or(Code::NotFound)?).await
 }
 
 /// All tests of a pattern with their cases, for copies of it.
@@ -103,7 +115,7 @@ pub async fn all(service: &Service, scope: &Scope, pattern: PatternId) -> Result
         let found = test_cases::find(&mut service.store.reader().await?.db(), scope, pattern, row.id).await?;
         // One may have been removed meanwhile.
         if let Some(found) = found {
-            cases.push(Test::stored(found)?.case);
+            cases.push(Test::read(scope.user(), found).await?.case);
         }
     }
     Ok(cases)
@@ -118,7 +130,8 @@ pub async fn add(
 ) -> Result<Test, ServiceError> {
     let now = service.clock.now();
     case.started_at.get_or_insert(now);
-    let new = new_test(TestId::new(), &case)?;
+    let make = move || Ok::<_, ServiceError>((new_test(TestId::new(), &case)?, case));
+    let (new, case) = computing(Some(editor.user()), make).await??;
     let (id, quotas) = (new.id, service.quotas);
     let load = Load::of(Some(editor.user()), new.content.len());
     let write = service.store.write_sized(load, move |db| {
@@ -141,26 +154,41 @@ pub async fn change(
     changes: CaseChanges,
 ) -> Result<Test, ServiceError> {
     let (now, quotas) = (service.clock.now(), service.quotas);
-    let changes = std::sync::Arc::new(changes);
-    // All of it is stored again.
-    let load = Load::of(Some(editor.user()), CASE_BYTES_MAX);
-    let write = service.store.write_sized(load, move |db| {
-        Box::pin(async move {
-            let row = changeable(db, &editor, pattern).await?;
-            let found = test_cases::find(db, &editor, pattern, id).await?;
-            let mut test = Test::stored(found.ok_or(Code::NotFound)?)?;
+    let changes = Arc::new(changes);
+    // It is read, changed and written as text outside of the transaction, for which others wait.
+    for _ in 0..CHANGES_MAX {
+        let mut reader = service.store.reader().await?;
+        changeable(&mut reader.db(), &editor, pattern).await?;
+        let found = test_cases::find(&mut reader.db(), &editor, pattern, id).await?;
+        drop(reader);
+        let found = found.ok_or(Code::NotFound)?;
+        let (before, changes) = (found.content.clone(), changes.clone());
+        let make = move || {
+            let mut test = Test::stored(found)?;
             test.case.change((*changes).clone());
-            let new = new_test(id, &test.case)?;
-            test_cases::update(db, &editor, pattern, &new, now).await?;
-            audit::note(db, &editor, Action::TestChanged.of(Object::Test(id))).await?;
-            allowed(db, &quotas, &row).await?;
-            let made = test.row.created_at;
+            Ok::<_, ServiceError>((new_test(id, &test.case)?, test))
+        };
+        let (new, test) = computing(Some(editor.user()), make).await??;
+        let load = Load::of(Some(editor.user()), new.content.len());
+        let write = service.store.write_sized(load, move |db| {
+            Box::pin(async move {
+                let row = changeable(db, &editor, pattern).await?;
+                if !test_cases::update(db, &editor, pattern, (before.as_str(), &new), now).await? {
+                    return Ok(false);
+                }
+                audit::note(db, &editor, Action::TestChanged.of(Object::Test(id))).await?;
+                allowed(db, &quotas, &row).await?;
+                Ok::<_, ServiceError>(true)
+            })
+        });
+        if write.await? {
             let mut changed = Test::new(id, test.case, now);
-            changed.row.created_at = made;
-            Ok::<_, ServiceError>(changed)
-        })
-    });
-    write.await
+            changed.row.created_at = test.row.created_at;
+            return Ok(changed);
+        }
+    }
+    let message = "Others are changing this test at the moment: try again shortly.";
+    Err(Code::Unavailable.with(message).retry_after_s(1))
 }
 
 /// Removes a test of a pattern. 404 if there is none.

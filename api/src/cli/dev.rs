@@ -66,10 +66,7 @@ pub fn dev(args: &DevArgs) -> Result<ExitCode, Failure> {
     // Makes the folder that git ignores as well.
     schema::keep(&directory);
     let root = directory.root().to_owned();
-    let secrets = match &args.secrets {
-        Some(file) => here.join(file),
-        None => root.join(given::SECRETS_FILE),
-    };
+    let secrets = args.secrets.as_ref().map(|file| here.join(file));
     serve::wait(async {
         let signals = [
             SignalKind::interrupt(),
@@ -104,19 +101,19 @@ impl Drop for Announced<'_> {
     }
 }
 
-async fn work(args: &DevArgs, root: &Path, secrets: PathBuf) -> Result<(), Failure> {
+async fn work(args: &DevArgs, root: &Path, secrets: Option<PathBuf>) -> Result<(), Failure> {
     output::note("starting a server with data that is thrown away at the end …");
     let mut local = Local::start(args.listen, &args.egress_allow, args.cache_dir.as_deref()).await?;
     let _announced = Announced(root);
     output::note(&local.welcome());
     let mut deployer = Deployer::default();
     let mut follower = Follower::default();
+    let mut given = Given::new(args.env.clone(), secrets, root);
     let places = [
         root.join("patterns"),
         root.join(environments::FOLDER),
-        secrets.clone(),
+        given.file().to_owned(),
     ];
-    let mut given = Given::new(args.env.clone(), secrets);
     let mut seen: Option<Times> = None;
     loop {
         // Before they are read: what changes meanwhile is read again.

@@ -150,7 +150,13 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let bytes_max = app.config.webhook_body_bytes_max;
     let body = read(body, bytes_max).await?;
-    let body = encoding::unpacked(&parts.headers, body, bytes_max).await?;
+    // It may be called before it is there: then what is unpacked for it is nobody's.
+    let of_run = match encoding::of(&parts.headers)? {
+        Some(_) => app.executions.run_asking(run).await.ok(),
+        None => None,
+    };
+    let by = (app, of_run.map(|run| run.owner));
+    let body = encoding::unpacked(by, &parts.headers, body, bytes_max).await?;
     let bytes = body.len();
     let owner = match is_small(bytes) {
         true => None,

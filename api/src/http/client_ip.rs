@@ -53,7 +53,7 @@ where
 }
 
 /// The client behind `peer` and the trusted proxies in front of it.
-fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> ClientIp {
+pub fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> ClientIp {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
     let mut client = peer.to_canonical();
     if !is_trusted(client) {

@@ -9,6 +9,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_execution::PutValue;
+use heddle_execution::blocking::computing_if_large;
 use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
@@ -187,6 +188,14 @@ impl KeyValue {
     }
 }
 
+/// A value as it is answered: read where no other request waits for it, if it is large.
+async fn shown(scope: &Scope, key: String, row: ValueRow) -> Result<Enveloped<KeyValue>, ApiError> {
+    let bytes = row.value.len();
+    let shown = move || KeyValue::new(key, &row);
+    let shown = computing_if_large(Some(scope.user()), bytes, shown).await?;
+    Ok(Enveloped::new(shown))
+}
+
 /// Gets what patterns keep under a key.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/key-values/{key}", tag = "Kept values", security(("bearer" = [])),
@@ -214,8 +223,8 @@ async fn get_key_value(
     let db = &mut reader.db();
     let owner = whose.owner(db, &scope).await?;
     let row = key_values::find(db, owner, &key, app.clock.now()).await?;
-    let row = row.ok_or_else(nothing)?;
-    Ok(Enveloped::new(KeyValue::new(key, &row)))
+    drop(reader);
+    shown(&scope, key, row.ok_or_else(nothing)?).await
 }
 
 /// A value to keep.
@@ -277,21 +286,19 @@ async fn put_key_value(
             format!("must be from 1 to {TTL_MS_MAX}"),
         ));
     }
-    let value = serde_json::from_str(put.value.get());
-    let value = value.map_err(|error| ApiError::field("value", format!("is wrong: {error}")))?;
     let owner = whose.owner(&mut app.store.reader().await?.db(), &scope).await?;
-    let put = PutValue {
+    let new = PutValue {
         owner,
         key: key.clone(),
-        value,
+        value: put.value,
         time_to_live: put.ttl_ms.map(Duration::from_millis),
     };
-    app.executions.put_value(editor, app.quotas, put).await?;
+    app.executions.put_value(editor, app.quotas, new).await?;
     let mut reader = app.store.reader().await?;
     let row = key_values::find(&mut reader.db(), owner, &key, app.clock.now()).await?;
+    drop(reader);
     // Somebody may have deleted it since.
-    let row = row.ok_or_else(nothing)?;
-    Ok(Enveloped::new(KeyValue::new(key, &row)))
+    shown(&scope, key, row.ok_or_else(nothing)?).await
 }
 
 /// Deletes what patterns keep under a key.

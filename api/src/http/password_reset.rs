@@ -8,13 +8,13 @@ use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, State};
-use heddle_model::Code;
+use heddle_execution::ToTheEnd;
 use heddle_model::audit::Origin;
+use heddle_model::{Code, ServiceError};
 use heddle_service::auth::{email, password};
-use heddle_service::one_time_links;
+use heddle_service::{notices, one_time_links};
 use heddle_store::accounts;
 use heddle_store::credentials::Cleared;
-use heddle_store::notices::Notice;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -130,14 +130,19 @@ async fn reset_password(
         let why = error.message().trim_start_matches("`password` ").to_owned();
         return Err(ApiError::field("newPassword", why));
     }
-    one_time_links::check_reset(&app, &request.token).await?;
-    let hash = password::hash(request.new_password).await?;
+    let ResetRequest { token, new_password } = request;
+    one_time_links::check_reset(&app, &token).await?;
+    let hash = password::hash(new_password).await?;
     let origin = Origin::from_address(now, ip.0);
-    let cleared = one_time_links::reset(&app, &request.token, hash, origin).await?;
-    if cleared.is_some() {
-        app.executions.follow(Notice::Everything).await?;
-        app.webhooks.all_changed();
-    }
+    // What is stored is followed also if the sender has gone by then, or deployments would go on that are paused.
+    let resetting = ToTheEnd::new(async move {
+        let cleared = one_time_links::reset(&app, &token, hash, origin).await?;
+        if cleared.is_some() {
+            notices::everything_changed(&app).await;
+        }
+        Ok::<_, ServiceError>(cleared)
+    });
+    let cleared = resetting.await?;
     Ok(Enveloped::new(PasswordReset {
         status: "changed",
         notice: cleared.map(notice),

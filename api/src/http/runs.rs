@@ -15,7 +15,7 @@ use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::file::Holder;
 use heddle_model::ids::{DeploymentId, RunId};
-use heddle_model::shown::shown;
+use heddle_model::shown::{shown, shown_within};
 use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
 use heddle_runtime::{FailedInput, RunError, TraceEntry};
@@ -234,7 +234,7 @@ impl WholeRun {
             failed_input: row.failed_input.and_then(|text| serde_json::from_str(&text).ok()),
             fuel_used: row.fuel_used,
             memory_bytes_peak: row.memory_bytes_peak,
-            trace: stored(row.trace),
+            trace: stored(row.trace).map(shown_within),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, State};
+use heddle_execution::ToTheEnd;
 use heddle_model::Code;
 use heddle_model::access::Role;
 use heddle_model::audit::{Action, Object, Origin};
@@ -19,11 +20,10 @@ use heddle_service::auth::external::{
 };
 use heddle_service::auth::registration::{Mode, Registration};
 use heddle_service::group_roles::{self, Said};
-use heddle_service::joining;
+use heddle_service::{joining, notices};
 use heddle_store::accounts::{self, UserRow, email_key};
 use heddle_store::audit;
 use heddle_store::credentials::{self, Cleared};
-use heddle_store::notices::Notice;
 use heddle_store::{Db, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -243,21 +243,26 @@ pub(super) async fn identified(
         origin: Origin::from_address(now, ip.0),
     };
     let way = arrival.way();
-    let (user, cleared) = app
-        .store
-        .write(move |db| Box::pin(async move { arrived(db, arrival).await }))
-        .await?;
-    let notice = match cleared {
-        Some(cleared) => Some(apply_cleared(app, &user, cleared).await?),
-        None => None,
-    };
+    let app = app.clone();
+    // What is stored is followed also if they have gone by then, or deployments would go on that are paused.
+    let arriving = ToTheEnd::new(async move {
+        let written = app
+            .store
+            .write(move |db| Box::pin(async move { arrived(db, arrival).await }));
+        let (user, cleared) = written.await?;
+        let notice = match cleared {
+            Some(cleared) => Some(apply_cleared(&app, &user, cleared).await),
+            None => None,
+        };
+        Ok::<_, ApiError>((user, notice))
+    });
+    let (user, notice) = arriving.await?;
     Ok(Identified { user, notice, way })
 }
 
 /// Updates the in-memory state after an account was cleared, and describes what was removed.
-async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
-    app.executions.follow(Notice::Everything).await?;
-    app.webhooks.all_changed();
+async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> String {
+    notices::everything_changed(app).await;
     tracing::warn!(
         user = %user.id,
         api_keys = cleared.api_keys,
@@ -266,14 +271,14 @@ async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> Result<St
         "An account with an unverified email now belongs to the user whom the login provider confirmed: its \
          password and tokens were revoked"
     );
-    Ok(format!(
+    format!(
         "An account with your email address existed before this login, but the address had not been \
          verified. The account is yours now. Its password, tokens and {} API keys no longer work; {} other \
          members were removed from its workspaces, and {} deployments are paused. If you did not make this \
          account yourself, look through its patterns, connections and secrets, and give its webhooks new \
          secrets, before you resume anything.",
         cleared.api_keys, cleared.members, cleared.deployments
-    ))
+    )
 }
 
 /// Somebody who comes from the provider.

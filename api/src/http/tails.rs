@@ -98,7 +98,7 @@ impl Onlooker {
                 Some(Ok(change)) => change,
                 Some(Err(RecvError::Closed)) => return None,
                 Some(Err(RecvError::Lagged(missed))) => return Some(event("lagged", &Lagged { missed })),
-                None => match self.end_elsewhere().await {
+                None => match self.untold_end().await {
                     Some(event) => return Some(event),
                     None => continue,
                 },
@@ -117,9 +117,9 @@ impl Onlooker {
         None
     }
 
-    /// The end of a run that another server executed, in case its notification was lost.
-    async fn end_elsewhere(&mut self) -> Option<Event> {
-        let run = self.run.filter(|_| self.app.store.is_shared())?;
+    /// The end of a run of which nobody has told, as when it was deleted, or the notification of another server was lost.
+    async fn untold_end(&mut self) -> Option<Event> {
+        let run = self.run?;
         let ended = upkeep::running_of(&mut self.app.store.reader().await.ok()?.db(), &[run]).await;
         match ended.is_ok_and(|running| running.is_empty()) {
             true => self.end(run).await,

@@ -13,7 +13,7 @@ use heddle_execution::Replayed;
 use heddle_execution::blocking::computing_if_large;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
-use heddle_model::shown::shown;
+use heddle_model::shown::shown_within;
 use heddle_runtime::{NodeEvent, NodePhase, Outcome, RunError, RunEvent, Timed, Watched, watch};
 use heddle_service::onlookers::TailPermit;
 use serde::Serialize;
@@ -323,7 +323,7 @@ impl TestStream {
                 ..
             }) = &mut timed.event
         {
-            end.output = end.output.take().map(shown);
+            end.output = end.output.take().map(shown_within);
         }
         let event = TestEvent::new(self.seq, timed);
         self.write(batch, &event);
@@ -440,7 +440,7 @@ async fn stream_test(
 /// Masks the credentials of events that nodes have passed on as they came.
 fn cover(outcome: &mut Outcome) {
     for entry in &mut outcome.trace {
-        entry.output = entry.output.take().map(shown);
+        entry.output = entry.output.take().map(shown_within);
     }
 }
 

@@ -200,7 +200,7 @@ async fn answered_across(
     (request, origin): (Request, Option<HeaderValue>),
 ) -> Response {
     if request.method() == Method::OPTIONS {
-        return cors::preflight(&app, &webhook_id, request.headers(), origin).await;
+        return cors::preflight(&app, (webhook_id.as_str(), by.0), request.headers(), origin).await;
     }
     let mut response = received(app.clone(), by, webhook_id.clone(), request).await;
     if let Some(origin) = origin {
@@ -313,6 +313,9 @@ async fn verified(
         Checked::Event { .. } if challenge.is_none() => return Ok(None),
         Checked::Event { is_active: true } | Checked::Active => {}
         Checked::Event { is_active: false } | Checked::Inactive => {
+            // A guess, as far as anybody knows.
+            let limits = &app.webhooks.limits;
+            limits.check_address(None, ip.limit_key(), app.clock.now())?;
             let message = "This webhook does not exist, or is not active.";
             return Err(Code::NotFound.with(message).into());
         }

@@ -29,6 +29,12 @@ pub async fn of_request<F: Future>(answer: F) -> F::Output {
     ASKING.scope(Arc::default(), answer).await
 }
 
+/// Does this as the service, whoever has asked for it: while others wait for it, it must not wait for what its user is asking for besides.
+pub async fn of_service<F: Future>(work: F) -> F::Output {
+    // Of which nobody says for whom it is.
+    of_request(work).await
+}
+
 /// Says for whom the request is that is being answered, if one is. Only the first who is said counts.
 pub fn asked_by(user: UserId) {
     // Outside of a request nobody waits for a share.

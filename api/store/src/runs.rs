@@ -2,6 +2,7 @@
 
 pub(crate) mod event_text;
 pub mod journal;
+pub mod keys;
 pub mod large_events;
 pub mod left;
 pub mod listing;
@@ -23,8 +24,6 @@ use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_model::usage::Used;
-use serde::Serialize;
-use sqlx::FromRow;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -193,18 +192,6 @@ fn embedded(owner: &str, rows: Vec<AcceptedRow>, only_if: Option<(&'static str, 
     statements
 }
 
-/// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.
-const fn elements(db: &Db<'_>) -> &'static str {
-    match db {
-        Db::Sqlite(_) => " from json_each(?) r",
-        Db::Postgres(_) => " from json_array_elements(cast(? as json)) r",
-    }
-}
-
-fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
-    Ok(serde_json::to_string(rows)?)
-}
-
 /// With a server's id: that it is one still.
 const IS_THERE: &str = " and exists (select 1 from servers s where s.id = ?)";
 
@@ -304,74 +291,6 @@ pub async fn event_of(db: &mut Db<'_>, run: RunId) -> Result<Option<Option<Strin
         .push(" from runs r where r.id = ?");
     let found: Option<(Option<String>,)> = db.optional(query.bind(run)).await?;
     Ok(found.map(|(event,)| event))
-}
-
-/// Whether a key is taken now. It may be free again when a run takes it.
-pub async fn is_key_taken(
-    db: &mut Db<'_>,
-    (scope, key): &(String, String),
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let query = sql("select run_id from idempotency_keys where scope = ? and key = ? and expires_at > ?");
-    let found: Option<(RunId,)> = db.optional(query.bind(scope).bind(key).bind(now)).await?;
-    Ok(found.is_some())
-}
-
-/// A key that a run wants to take.
-#[derive(Clone, Debug, Serialize)]
-pub struct KeyRow {
-    /// What the key is unique within.
-    pub scope: String,
-    pub key: String,
-    pub run_id: RunId,
-    /// Until when it is taken.
-    pub expires_at: i64,
-}
-
-#[derive(FromRow)]
-struct HeldKey {
-    scope: String,
-    key: String,
-    run_id: RunId,
-}
-
-/// Takes keys that are free or have expired, and says which run each belongs to afterwards. No key may be
-/// there twice. Keys under which a run starts others don't expire while it is under way, since it may begin again after servers were
-/// away for long. A parked run has in its journal what it has started.
-pub async fn take_keys(
-    db: &mut Db<'_>,
-    mut keys: Vec<KeyRow>,
-    now: Timestamp,
-) -> Result<Vec<((String, String), RunId)>, StoreError> {
-    // In one order, so that two servers can't wait for each other.
-    keys.sort_by(|a, b| (&a.scope, &a.key).cmp(&(&b.scope, &b.key)));
-    let keys = json(&keys)?;
-    let query = sql("insert into idempotency_keys (scope, key, run_id, expires_at)
-         select r.value->>'scope', r.value->>'key', r.value->>'run_id', cast(r.value->>'expires_at' as bigint)")
-    .push(elements(db))
-    .bind(&keys)
-    .push(
-        " where true on conflict (scope, key) do update set run_id = excluded.run_id,
-         expires_at = excluded.expires_at where idempotency_keys.expires_at <= ? and not exists (
-             select 1 from runs x where x.id = idempotency_keys.scope and x.status = 'running' and x.wake_at is null)",
-    )
-    .bind(now);
-    let held = sql("select k.scope, k.key, k.run_id")
-        .push(elements(db))
-        .bind(&keys)
-        .push(" join idempotency_keys k on k.scope = r.value->>'scope' and k.key = r.value->>'key'");
-    let held: Vec<HeldKey> = db.all_after(query, held).await?;
-    Ok(held
-        .into_iter()
-        .map(|held| ((held.scope, held.key), held.run_id))
-        .collect())
-}
-
-/// The run that another one has started under a key.
-pub async fn started_by(db: &mut Db<'_>, run: RunId, key: &str) -> Result<Option<RunId>, StoreError> {
-    let query = sql("select run_id from idempotency_keys where scope = ? and key = ?");
-    let found: Option<(RunId,)> = db.optional(query.bind(run).bind(key)).await?;
-    Ok(found.map(|(run,)| run))
 }
 
 /// What became of an attempt: the run's end, or that it waits for its next attempt.
@@ -543,6 +462,31 @@ pub async fn parked_before(
     );
     let query = query.bind(row.id).bind(row.owner.as_ref()).bind(fuel);
     // A commit whose answer got lost may be under way still.
+    let query = query.push(if db.is_postgres() { " for update" } else { "" });
+    let found: Option<(RunId,)> = db.optional(query).await?;
+    Ok(found.map(|(run,)| run))
+}
+
+/// The run of this row, which has another attempt, if that is stored already, as when the answer to it got lost: what the attempt before
+/// has used would count twice.
+pub async fn retried_before(db: &mut Db<'_>, row: &ResultRow) -> Result<Option<RunId>, StoreError> {
+    let query = sql("select id from runs where id = ? and owner = ? and status = 'running' and attempt = ?");
+    let query = query.bind(row.id).bind(row.owner.as_ref()).bind(row.attempt);
+    // As for a run that parks.
+    let query = query.push(if db.is_postgres() { " for update" } else { "" });
+    let found: Option<(RunId,)> = db.optional(query).await?;
+    Ok(found.map(|(run,)| run))
+}
+
+/// The run of this row, which has ended, if that is stored already: whoever waits for it is to hear of it.
+pub async fn ended_before(db: &mut Db<'_>, row: &ResultRow) -> Result<Option<RunId>, StoreError> {
+    // Nobody else ends a run at the same time with the same fuel.
+    let query = sql(
+        "select id from runs where id = ? and owner = ? and status = ? and completed_at = ?
+         and coalesce(fuel_used, 0) = ?",
+    );
+    let query = query.bind(row.id).bind(row.owner.as_ref()).bind(row.status);
+    let query = query.bind(row.completed_at).bind(row.fuel_used);
     let query = query.push(if db.is_postgres() { " for update" } else { "" });
     let found: Option<(RunId,)> = db.optional(query).await?;
     Ok(found.map(|(run,)| run))

@@ -194,21 +194,33 @@ impl DueRow {
     }
 }
 
-/// Due schedules, the longest overdue first, for the scheduler.
-pub async fn due_for_system(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<Vec<DueRow>, StoreError> {
-    db.all(
-        sql("select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron, s.set_timezone,
-             s.next_due_at, d.pattern_id, nullif(d.slot, '') as slot_environment_id from schedules s join deployments d on d.id = s.deployment_id
-             where s.next_due_at <= ? order by s.next_due_at, s.id limit ?")
-        .bind(now)
-        .bind(limit),
-    )
-    .await
+/// Due schedules, the longest overdue first, as far as they come after this one; for the scheduler.
+pub async fn due_for_system(
+    db: &mut Db<'_>,
+    now: Timestamp,
+    after: Option<&ScheduleRow>,
+    limit: i64,
+) -> Result<Vec<DueRow>, StoreError> {
+    let due = sql("select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron, s.set_timezone,
+         s.next_due_at, d.pattern_id, nullif(d.slot, '') as slot_environment_id from schedules s join deployments d on d.id = s.deployment_id
+         where s.next_due_at <= ?");
+    let due = due.bind(now);
+    let due = match after {
+        Some(after) => due
+            .push(" and s.next_due_at >= ? and (s.next_due_at, s.id) > (?, ?)")
+            .bind(after.next_due_at)
+            .bind(after.next_due_at)
+            .bind(after.id),
+        None => due,
+    };
+    db.all(due.push(" order by s.next_due_at, s.id limit ?").bind(limit))
+        .await
 }
 
-/// When the next schedule is due, for the scheduler.
-pub async fn next_due_for_system(db: &mut Db<'_>) -> Result<Option<Timestamp>, StoreError> {
-    let (next,): (Option<i64>,) = db.one(sql("select min(next_due_at) from schedules")).await?;
+/// When a schedule is due next after this time, for the scheduler.
+pub async fn next_due_for_system(db: &mut Db<'_>, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    let next = sql("select min(next_due_at) from schedules where next_due_at > ?");
+    let (next,): (Option<i64>,) = db.one(next.bind(after)).await?;
     Ok(next.map(Timestamp::from_millis))
 }
 

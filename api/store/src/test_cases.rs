@@ -168,24 +168,26 @@ async fn hold_files(
     files::release_others(db, &holder, &ids).await
 }
 
-/// Puts another case in place of a test's, whose last result says nothing any more.
+/// Puts another case in place of a test's, if that is still this one; its last result says nothing any more. Whether it was.
 pub async fn update(
     db: &mut Db<'_>,
     editor: &Editor,
     pattern: PatternId,
-    test: &NewTest,
+    (before, test): (&str, &NewTest),
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let query = sql(
         "update pattern_tests as t set name = ?, updated_at = ?, stored_bytes = ?, content = ?,
-                     last_status = null, last_at = null, last_version = null where t.id = ? and t.pattern_id = ? and ",
+                     last_status = null, last_at = null, last_version = null
+         where t.id = ? and t.pattern_id = ? and t.content = ? and ",
     );
     let query = query.bind(&test.name).bind(now).bind(test.stored_bytes());
-    let query = query.bind(&test.content).bind(test.id).bind(pattern);
-    if db.execute(rights::pattern(query, editor, pattern)).await? > 0 {
+    let query = query.bind(&test.content).bind(test.id).bind(pattern).bind(before);
+    let is_changed = db.execute(rights::pattern(query, editor, pattern)).await? > 0;
+    if is_changed {
         hold_files(db, pattern, test, now).await?;
     }
-    Ok(())
+    Ok(is_changed)
 }
 
 /// Stores how a test has ended, unless it has changed since it was read.

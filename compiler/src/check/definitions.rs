@@ -5,7 +5,7 @@ use super::parameters::{Parameters, compiled_code};
 use super::rules::check_level;
 use crate::checked::{Checked, Inside};
 use crate::definitions::{Definition, DefinitionKind, Definitions, within};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::findings::Findings;
 use crate::lowered::Argument;
 use crate::options::Options;
@@ -164,6 +164,7 @@ pub(super) fn check_use(
     let mut walk = Walk {
         checked,
         definitions,
+        bytes: checked.definitions.iter().map(Inside::bytes).collect(),
         state: vec![State::New; used.len()],
         path: Vec::new(),
         found,
@@ -258,21 +259,28 @@ enum State {
 struct Walk<'w, 'a> {
     checked: &'w Checked<'a>,
     definitions: &'w Definitions,
+    /// Of each definition, what all of its nodes have.
+    bytes: Vec<usize>,
     state: Vec<State>,
     path: Vec<usize>,
     found: &'w mut Findings,
 }
 
 impl Walk<'_, '_> {
-    /// What the nodes of a level are given, without what is in their composites.
+    /// What the nodes of a level are given and called, without what is in their composites.
     fn bytes(&self, level: &Level<'_>) -> usize {
         let given = level.arguments.iter().flatten();
         let own = given.map(|(name, value)| name.len() + value.bytes());
+        // The manifest has both for each of them.
+        let called = level.nodes.iter().map(|spot| {
+            let label = spot.node.label.as_ref().map_or(0, String::len);
+            label + spot.node.node_type.len()
+        });
         let inside = level.nodes.iter().map(|spot| match spot.kind {
-            Kind::Defined(_, index) => self.checked.definitions[index].bytes(),
+            Kind::Defined(_, index) => self.bytes[index],
             _ => 0,
         });
-        own.chain(inside).fold(0, usize::saturating_add)
+        own.chain(called).chain(inside).fold(0, usize::saturating_add)
     }
 
     fn size(&mut self, level: &Level<'_>) -> Size {
@@ -326,13 +334,13 @@ impl Walk<'_, '_> {
         let names: Vec<&str> = names
             .map(|index| self.definitions.all()[*index].name.as_str())
             .collect();
-        let message = format!("composites contain themselves: {}", names.join(" → "));
-        let help = "to repeat, put a Loop node inside instead".to_owned();
-        self.found.push(
+        self.found.report(Severity::Error, || {
+            let message = format!("composites contain themselves: {}", names.join(" → "));
+            let help = "to repeat, put a Loop node inside instead".to_owned();
             Diagnostic::error("recursive-definition", message)
                 .at_definition(names[0], None)
-                .with_help(help),
-        );
+                .with_help(help)
+        });
         for index in &self.path[start..] {
             self.state[*index] = State::Recursive;
         }

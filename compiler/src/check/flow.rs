@@ -3,7 +3,7 @@
 use super::guards;
 use super::level::{Flow, Kind, Level, Spot};
 use super::together::Together;
-use crate::diagnostic::{Diagnostic, list};
+use crate::diagnostic::{Diagnostic, Severity, list};
 use crate::findings::Findings;
 use crate::scopes::{Scopes, is_entry, is_return, reach};
 use fixedbitset::FixedBitSet;
@@ -132,12 +132,13 @@ fn inputs(level: &Level<'_>, found: &mut Findings) {
         }
         for (socket, count) in spot.inputs.iter().zip(&wired) {
             if socket.required && *count == 0 && !level.half_wired[node] {
-                let message = format!("the input `{}` has no edge", socket.name);
-                found.push(
+                // Each node of a definition may lack all of its inputs.
+                found.report(Severity::Error, || {
+                    let message = format!("the input `{}` has no edge", socket.name);
                     Diagnostic::error("missing-input", message)
                         .at_node(&spot.node.id)
-                        .with_help("connect an edge to it".to_owned()),
-                );
+                        .with_help("connect an edge to it".to_owned())
+                });
             }
         }
         for wire in &level.incoming[node] {
@@ -438,15 +439,16 @@ fn effects_in_loops(level: &Level<'_>, flow: &Flow, found: &mut Findings) {
                 .standard()
                 .map_or(&[][..], |node_type| node_type.effects);
             if !effects.is_empty() {
-                let message = format!(
-                    "this effect may happen more than {BOUNDED_ITERATIONS_MAX} times in the loop `{}`",
-                    level.name(node)
-                );
-                found.push(
+                // Each of them may be in any number of loops.
+                found.report(Severity::Warning, || {
+                    let message = format!(
+                        "this effect may happen more than {BOUNDED_ITERATIONS_MAX} times in the loop `{}`",
+                        level.name(node)
+                    );
                     Diagnostic::warning("unbounded-effect", message)
                         .at_node(level.name(inner))
-                        .with_help("lower the loop's maxIterations".to_owned()),
-                );
+                        .with_help("lower the loop's maxIterations".to_owned())
+                });
             }
         }
     }

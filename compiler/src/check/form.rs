@@ -4,7 +4,7 @@
 use super::level::Spot;
 use super::webhook::{each, network};
 use crate::diagnostic::{Diagnostic, list};
-use crate::findings::Findings;
+use crate::findings::{Findings, PATTERNS_MAX, PatternsLeft};
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -46,6 +46,7 @@ const OF_KINDS: [(&str, &[&str]); 10] = [
 /// Checks an OnForm node that can start runs.
 pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     let given = &spot.node.parameters;
+    let patterns = found.patterns();
     let mut report = |diagnostic: Diagnostic, parameter: &str| {
         found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
     };
@@ -62,7 +63,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     }
     each(given, "allowIps", &mut report, network);
     if let Some(fields) = given.get("fields").and_then(Value::as_array) {
-        fields_of(fields, &mut report);
+        fields_of(fields, &patterns, &mut report);
     }
 }
 
@@ -72,6 +73,7 @@ pub(crate) fn check_step(spot: &Spot<'_>, found: &mut Findings) {
     let Some(form) = given.get("form").filter(|form| !form.is_null()) else {
         return;
     };
+    let patterns = found.patterns();
     let mut report = |diagnostic: Diagnostic, parameter: &str| {
         found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
     };
@@ -98,13 +100,14 @@ pub(crate) fn check_step(spot: &Spot<'_>, found: &mut Findings) {
         return;
     }
     if let Some(fields) = form.get("fields").and_then(Value::as_array) {
-        fields_of(fields, &mut |diagnostic: Diagnostic, parameter: &str| {
+        let mut report = |diagnostic: Diagnostic, parameter: &str| {
             report(diagnostic, &format!("form.{parameter}"));
-        });
+        };
+        fields_of(fields, &patterns, &mut report);
     }
 }
 
-fn fields_of(fields: &[Value], report: &mut impl FnMut(Diagnostic, &str)) {
+fn fields_of(fields: &[Value], patterns: &PatternsLeft, report: &mut impl FnMut(Diagnostic, &str)) {
     if fields.is_empty() || fields.len() > FIELDS_MAX {
         let message = format!(
             "a form has 1 to {FIELDS_MAX} fields; this one has {}",
@@ -127,11 +130,11 @@ fn fields_of(fields: &[Value], report: &mut impl FnMut(Diagnostic, &str)) {
                 report(Diagnostic::error("field-name", message), "name");
             }
         }
-        one(field, &mut report);
+        one(field, patterns, &mut report);
     }
 }
 
-fn one(field: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
+fn one(field: &Map<String, Value>, patterns: &PatternsLeft, report: &mut impl FnMut(Diagnostic, &str)) {
     let kind = text(field, "type").unwrap_or("text");
     for (parameter, kinds) in OF_KINDS {
         let is_given = field
@@ -150,8 +153,18 @@ fn one(field: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
         options(field, kind, report);
     }
     bounds(field, kind, report);
-    if let Some(problem) = text(field, "pattern").and_then(pattern) {
-        report(Diagnostic::error("pattern", problem), "pattern");
+    match text(field, "pattern") {
+        Some(given) if patterns.take() => {
+            if let Some(problem) = pattern(given) {
+                report(Diagnostic::error("pattern", problem), "pattern");
+            }
+        }
+        Some(_) => {
+            let message =
+                format!("all forms together have more than {PATTERNS_MAX} patterns, which is the limit");
+            report(Diagnostic::error("too-large", message), "pattern");
+        }
+        None => {}
     }
     each(field, "accept", report, |accepted| {
         (!is_file_kind(accepted)).then(|| {

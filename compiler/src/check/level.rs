@@ -2,7 +2,7 @@
 //! inner graph of each composite.
 
 use crate::definitions::{Definition, DefinitionKind, Definitions, OwnPort};
-use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, list};
 use crate::findings::Findings;
 use crate::graph::{Edge, Graph, Node};
 use crate::lowered::Argument;
@@ -259,16 +259,15 @@ impl<'a> Level<'a> {
             ("comes from", &edge.source, source, target),
             ("goes to", &edge.target, target, source),
         ];
-        // Each search reads all ids, which must not become a way to spend hours.
-        let suggest = found.has_room(Severity::Error);
         for (way, id, known, other) in ends {
             if known.is_none() {
-                let message = format!("an edge {way} a node `{id}` that does not exist");
-                let diagnostic = Diagnostic::error("unknown-node", message)
-                    .with_help(suggest.then(|| did_you_mean(id, self.ids())).flatten());
-                found.push(Diagnostic {
-                    node_id: other.map(|node| self.name(node).to_owned()),
-                    ..diagnostic
+                let help = found.did_you_mean(Severity::Error, id, self.ids());
+                found.report(Severity::Error, || {
+                    let message = format!("an edge {way} a node `{id}` that does not exist");
+                    Diagnostic {
+                        node_id: other.map(|node| self.name(node).to_owned()),
+                        ..Diagnostic::error("unknown-node", message).with_help(help)
+                    }
                 });
             }
         }
@@ -308,12 +307,14 @@ impl<'a> Level<'a> {
         }
         let Some(handle) = handle else {
             if sockets.is_empty() || sockets[0].name == ERROR_PORT && side == Side::Output {
-                let message = format!(
-                    "an edge needs an {} of `{}`, which has none",
-                    side.word(),
-                    spot.node.node_type
-                );
-                found.push(Diagnostic::error("unknown-port", message).at_node(&spot.node.id));
+                found.report(Severity::Error, || {
+                    let message = format!(
+                        "an edge needs an {} of `{}`, which has none",
+                        side.word(),
+                        spot.node.node_type
+                    );
+                    Diagnostic::error("unknown-port", message).at_node(&spot.node.id)
+                });
                 return None;
             }
             return Some(0);
@@ -324,23 +325,24 @@ impl<'a> Level<'a> {
         }
         if place.is_none() {
             let names = || sockets.iter().map(|socket| socket.name);
-            let message = format!(
-                "`{}` has no {} `{handle}`; its {}s: {}",
-                spot.node.node_type,
-                side.word(),
-                side.word(),
-                list(names())
-            );
             let help = if handle == ERROR_PORT && side == Side::Output {
                 Some("set onError to \"branch\" to get an error port".to_owned())
             } else {
-                did_you_mean(handle, names())
+                found.did_you_mean(Severity::Error, handle, names())
             };
-            found.push(
+            // Every edge may name all ports of a node, whose names and type may be long.
+            found.report(Severity::Error, || {
+                let message = format!(
+                    "`{}` has no {} `{handle}`; its {}s: {}",
+                    spot.node.node_type,
+                    side.word(),
+                    side.word(),
+                    list(names())
+                );
                 Diagnostic::error("unknown-port", message)
                     .at_node(&spot.node.id)
-                    .with_help(help),
-            );
+                    .with_help(help)
+            });
         }
         place
     }
@@ -368,7 +370,7 @@ fn spot<'a>(node: &'a Node, items: bool, definitions: &'a Definitions, found: &m
         (None, Some((index, definition))) => Kind::Defined(definition, index),
         (None, None) => {
             if !node.node_type.is_empty() {
-                found.push(unknown_type(node, definitions));
+                unknown_type(node, definitions, found);
             }
             Kind::Unknown
         }
@@ -406,7 +408,7 @@ fn works_on_items(kind: Kind<'_>) -> bool {
     }
 }
 
-fn unknown_type(node: &Node, definitions: &Definitions) -> Diagnostic {
+fn unknown_type(node: &Node, definitions: &Definitions, found: &mut Findings) {
     let standard = heddle_catalogue::node_types()
         .iter()
         .map(|node_type| node_type.name);
@@ -416,15 +418,18 @@ fn unknown_type(node: &Node, definitions: &Definitions) -> Diagnostic {
             .iter()
             .map(|definition| definition.name.as_str()),
     );
-    let help = did_you_mean(&node.node_type, known).unwrap_or_else(|| {
-        "`heddle nodes` lists the standard types; others need an entry in nodeDefinitions".to_owned()
+    let help = found.did_you_mean(Severity::Error, &node.node_type, known);
+    found.report(Severity::Error, || {
+        let help = help.unwrap_or_else(|| {
+            "`heddle nodes` lists the standard types; others need an entry in nodeDefinitions".to_owned()
+        });
+        Diagnostic::error(
+            "unknown-type",
+            format!("there is no node type `{}`", node.node_type),
+        )
+        .at_node(&node.id)
+        .with_help(help)
     });
-    Diagnostic::error(
-        "unknown-type",
-        format!("there is no node type `{}`", node.node_type),
-    )
-    .at_node(&node.id)
-    .with_help(help)
 }
 
 fn sockets(ports: &'static [heddle_catalogue::Port]) -> Vec<Socket<'static>> {

@@ -1,7 +1,7 @@
 //! Checks what expressions may refer to, depending on their place.
 
 use super::level::Level;
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::Similar;
 use crate::expression::{Names, NodeName, Problem};
 use heddle_contract::manifest::Expressions;
 use std::collections::HashMap;
@@ -30,8 +30,8 @@ pub(crate) struct NodeNames<'a, 'l> {
     pub per_item: bool,
     pub per_pair: bool,
     pub has_error: bool,
-    /// Whether to look for what may have been meant.
-    pub suggests: bool,
+    /// Looks for what may have been meant, if that is told.
+    pub suggests: Option<&'l Similar>,
 }
 
 impl Names for NodeNames<'_, '_> {
@@ -75,13 +75,13 @@ impl Names for NodeNames<'_, '_> {
 
 impl NodeNames<'_, '_> {
     fn find(&self, name: NodeName<'_>) -> Result<usize, Problem> {
-        let ids = || self.level.ids().filter(|_| self.suggests);
+        let ids = || self.level.ids();
         match name {
             NodeName::Id(id) => self.level.by_id.get(id).copied().ok_or_else(|| {
                 problem(
                     "unknown-node",
                     format!("there is no node with the id `{id}`"),
-                    did_you_mean(id, ids()),
+                    self.suggests.and_then(|similar| similar.did_you_mean(id, ids())),
                 )
             }),
             NodeName::Label(label) => match self.labels.get(label).map(Vec::as_slice) {
@@ -100,9 +100,12 @@ impl NodeNames<'_, '_> {
                     ))
                 }
                 None => self.level.by_id.get(label).copied().ok_or_else(|| {
-                    let known = self.level.labels().filter(|_| self.suggests).chain(ids());
+                    let known = self.level.labels().chain(ids());
+                    let help = self
+                        .suggests
+                        .and_then(|similar| similar.did_you_mean(label, known));
                     let message = format!("there is no node with the label `{label}`");
-                    problem("unknown-node", message, did_you_mean(label, known))
+                    problem("unknown-node", message, help)
                 }),
             },
         }

@@ -8,7 +8,7 @@ use self::path::{element, join};
 use self::shape::{best, takes_null, wanted};
 use super::names::{DefinitionNames, NodeNames};
 use crate::code;
-use crate::diagnostic::{Diagnostic, Severity, Utf16Units, did_you_mean, list, unsentenced};
+use crate::diagnostic::{Diagnostic, Severity, Utf16Units, list, unsentenced};
 use crate::expression::{Cost, ExpressionRoute, Names, Piece, cost, route, split};
 use crate::findings::Findings;
 use crate::graph::described;
@@ -45,10 +45,11 @@ impl Parameters<'_, '_, '_> {
             .filter(|name| !known.iter().any(|parameter| parameter.name == **name))
         {
             let node_id = self.node_id();
+            let similar = self.found.similar();
             self.found.report(Severity::Warning, || {
                 let names = known.iter().map(|parameter| parameter.name);
                 let help = elsewhere(name, known)
-                    .or_else(|| did_you_mean(name, names.clone()))
+                    .or_else(|| similar.did_you_mean(name, names.clone()))
                     .unwrap_or_else(|| format!("known are {}", list(names)));
                 let message = format!("`{name}` is unknown here and ignored");
                 let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
@@ -319,9 +320,9 @@ impl Parameters<'_, '_, '_> {
             }
             return None;
         }
-        let suggests = self.found.has_room(Severity::Error);
+        let similar = self.found.has_room(Severity::Error).then(|| self.found.similar());
         let names = self.names.map(|names| NodeNames {
-            suggests,
+            suggests: similar.as_ref(),
             per_item: names.per_item || scope.per_item,
             per_pair: names.per_pair || scope.per_pair,
             ..names
@@ -365,7 +366,10 @@ impl Parameters<'_, '_, '_> {
         let message = format!("must be {}, not {}", wanted(schema), described(value));
         let help = match (schema, value) {
             _ if !self.found.has_room(Severity::Error) => None,
-            (Schema::Enum(names), Value::String(text)) => did_you_mean(text, names.iter().copied()),
+            (Schema::Enum(names), Value::String(text)) => {
+                self.found
+                    .did_you_mean(Severity::Error, text, names.iter().copied())
+            }
             (Schema::Number | Schema::Integer { .. }, Value::String(text))
                 if text.trim().parse::<f64>().is_ok() =>
             {

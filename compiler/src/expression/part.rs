@@ -9,12 +9,14 @@ use super::Expression;
 use super::code::{ARGUMENT, NoNames, called};
 use super::lowering::{Lowering, Scope};
 use super::mutation;
+use super::references::global;
 use super::single::Origins;
-use super::syntax::without_parentheses;
+use super::syntax::{called_method, without_parentheses};
 use super::tree::with_program_names;
 use oxc_ast::{AstKind, ast};
 use oxc_semantic::Semantic;
 use oxc_span::{GetSpan, Span};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Names that are compiled at most, and levels of the tree that they take.
@@ -39,7 +41,7 @@ pub(crate) struct Part {
 pub(super) fn part(source: &str, program: &ast::Program<'_>) -> Option<Part> {
     let function = exported(program)?;
     let semantic = with_program_names(source, program)?;
-    if uses_names_of_functions(&semantic, &function) {
+    if uses_names_of_functions(&semantic, &function) || changes_built_ins(source, &semantic) {
         return None;
     }
     let mut lowering = Lowering::new(&NoNames);
@@ -54,7 +56,7 @@ pub(super) fn part(source: &str, program: &ast::Program<'_>) -> Option<Part> {
     let names = Names {
         semantic: &semantic,
         given: &given.names,
-        constants: &constants,
+        constants: constants.iter().map(|name| name.start).collect(),
     };
     let free = candidates.into_iter().rev();
     let mut free = free.filter(|candidate| names.are_free(candidate)).take(TRIED_MAX);
@@ -124,6 +126,39 @@ fn uses_names_of_functions(semantic: &Semantic<'_>, function: &Exported<'_, '_>)
         matches!(node.kind(), AstKind::IdentifierReference(name) if matches!(name.name.as_str(), "eval" | "arguments"))
     });
     is_named || is_hidden
+}
+
+/// Whether the module may give what is built in another meaning, which what is compiled would not have: by a prototype, or by what it
+/// sets of a global name.
+fn changes_built_ins(source: &str, semantic: &Semantic<'_>) -> bool {
+    const WAYS: &[&str] = &[
+        "rototype",
+        "__proto__",
+        "__define",
+        "defineProp",
+        "globalThis",
+        "Reflect",
+    ];
+    let is_built_in = |object: &ast::Expression<'_>| global(semantic, object).is_some();
+    let is_global = |name: &ast::IdentifierReference<'_>| {
+        let reference = name.reference_id.get();
+        reference.is_some_and(|id| semantic.scoping().get_reference(id).symbol_id().is_none())
+    };
+    let changes = |kind: AstKind<'_>| match kind {
+        AstKind::AssignmentExpression(assignment) => match &assignment.left {
+            ast::AssignmentTarget::StaticMemberExpression(member) => is_built_in(&member.object),
+            ast::AssignmentTarget::ComputedMemberExpression(member) => is_built_in(&member.object),
+            ast::AssignmentTarget::AssignmentTargetIdentifier(name) => is_global(name),
+            _ => false,
+        },
+        AstKind::CallExpression(call) => {
+            let first = call.arguments.first().and_then(ast::Argument::as_expression);
+            let is_assign = called_method(call).is_some_and(|(name, _)| name == "assign");
+            is_assign && first.is_some_and(is_built_in)
+        }
+        _ => false,
+    };
+    WAYS.iter().any(|way| source.contains(way)) || semantic.nodes().iter().any(|node| changes(node.kind()))
 }
 
 /// What a function is given.
@@ -347,7 +382,8 @@ impl Lowering<'_> {
 struct Names<'n, 'a> {
     semantic: &'n Semantic<'a>,
     given: &'n [Span],
-    constants: &'n [Span],
+    /// Where they begin: every candidate asks for every name.
+    constants: HashSet<u32>,
 }
 
 impl Names<'_, '_> {
@@ -359,7 +395,7 @@ impl Names<'_, '_> {
             let name = scoping.symbol_span(symbol);
             let goes = candidate.contains(name);
             let is_given = self.given.contains(&name);
-            let is_known = goes || is_given || self.constants.contains(&name);
+            let is_known = goes || is_given || self.constants.contains(&name.start);
             let nodes = self.semantic.nodes();
             let declared = nodes.kind(scoping.symbol_declaration(symbol)).span();
             let mut references = scoping.get_resolved_references(symbol);

@@ -19,9 +19,9 @@ use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::{NodeId, Semantic};
 use oxc_span::{GetSpan, Span};
-use rewriting::{Edit, Helper, Rewriting};
+use rewriting::{Edits, Helper, Rewriting};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Code of the problem that only compiled code knows something.
@@ -45,7 +45,7 @@ pub(super) fn script(
         parameters: Vec::new(),
         known: HashMap::new(),
         helpers: Vec::new(),
-        edits: Vec::new(),
+        edits: Edits::default(),
         work_left: Cell::new(WORK_LEAST + WORK_FACTOR * source.len()),
         problems: refusals::constructs(semantic),
     };
@@ -112,14 +112,32 @@ fn references<'s>(semantic: &'s Semantic<'_>) -> Vec<Reference<'s>> {
     found
 }
 
+/// Dollar signs that names of ours begin with at most: all of them have these, and there may be one at every few bytes.
+const SIGNS_MAX: usize = 16;
+
 /// What no name in the source begins with.
 fn prefix(source: &str, semantic: &Semantic<'_>) -> String {
     let written = source.split(|c| c != '$').map(str::len).max().unwrap_or(0);
-    let symbols = semantic.scoping().symbol_names();
-    let named = symbols
+    let symbols = || semantic.scoping().symbol_names();
+    let named = symbols()
         .map(|name| name.len() - name.trim_start_matches('$').len())
         .max();
-    "$".repeat((written.max(named.unwrap_or(0)) + 1).max(2))
+    let signs = (written.max(named.unwrap_or(0)) + 1).max(2);
+    if signs <= SIGNS_MAX {
+        return "$".repeat(signs);
+    }
+    let taken: HashSet<usize> = std::iter::once(source)
+        .chain(symbols())
+        .flat_map(numbers)
+        .collect();
+    let free = (0..).find(|number| !taken.contains(number));
+    format!("$h{}_", free.unwrap_or(usize::MAX))
+}
+
+/// The numbers in `$h1_`, wherever that stands.
+fn numbers(text: &str) -> impl Iterator<Item = usize> {
+    let behind = text.split("$h").skip(1);
+    behind.filter_map(|text| text.split_once('_')?.0.parse().ok())
 }
 
 impl Rewriting<'_, '_, '_> {
@@ -203,10 +221,7 @@ impl Rewriting<'_, '_, '_> {
             _ => return self.value(reference),
         };
         let mut between = |start: u32, end: u32, text: &str| {
-            self.edits.push(Edit {
-                span: start as usize..end as usize,
-                text: text.to_owned(),
-            });
+            self.edits.add(start as usize..end as usize, text);
         };
         between(call.span.start, condition.start, "((");
         between(condition.end, then.start, ") ? (");
@@ -303,10 +318,7 @@ impl Rewriting<'_, '_, '_> {
             let before = self.source.get(..start).unwrap_or_default();
             let rest = self.source.get(start..).unwrap_or_default();
             if before.ends_with('<') && rest.starts_with("!--") && !self.is_replaced(unary.span) {
-                self.edits.push(Edit {
-                    span: start..start,
-                    text: " ".into(),
-                });
+                self.edits.add(start..start, " ");
             }
         }
     }
@@ -327,14 +339,8 @@ impl Rewriting<'_, '_, '_> {
             }
             let Range { start, end } = range(spread.span);
             let text = format!("...{}(", self.helper(Helper::Spread));
-            self.edits.push(Edit {
-                span: start..start + "...".len(),
-                text,
-            });
-            self.edits.push(Edit {
-                span: end..end,
-                text: ")".into(),
-            });
+            self.edits.add(start..start + "...".len(), &text);
+            self.edits.add(end..end, ")");
         }
     }
 
@@ -387,18 +393,12 @@ impl Rewriting<'_, '_, '_> {
             }
             _ => text,
         };
-        let span = range(span);
-        self.edits
-            .retain(|edit| edit.span.end <= span.start || span.end <= edit.span.start);
-        self.edits.push(Edit { span, text });
+        self.edits.put(range(span), &text);
     }
 
     /// Whether the place is in a part that is compiled.
     fn is_replaced(&self, span: Span) -> bool {
-        let span = range(span);
-        self.edits
-            .iter()
-            .any(|edit| edit.span.start <= span.start && span.end <= edit.span.end)
+        self.edits.cover(&range(span))
     }
 
     fn refuse(&mut self, span: Span, code: &'static str, message: String, help: Option<&str>) {
@@ -423,15 +423,7 @@ impl Rewriting<'_, '_, '_> {
                 .sort_by_key(|problem| (problem.span.start, problem.span.end));
             return Err(self.problems);
         }
-        self.edits.sort_by_key(|edit| edit.span.start);
-        let mut body = String::with_capacity(self.source.len());
-        let mut at = 0;
-        for edit in &self.edits {
-            body.push_str(self.source.get(at..edit.span.start).unwrap_or_default());
-            body.push_str(&edit.text);
-            at = edit.span.end;
-        }
-        body.push_str(self.source.get(at..).unwrap_or_default());
+        let body = self.edits.applied(self.source);
         let prefix = &self.prefix;
         let list = |items: Vec<String>| items.join(", ");
         let parameters = list(

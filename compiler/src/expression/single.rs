@@ -11,18 +11,20 @@ use std::collections::HashMap;
 
 /// Places of one value at most. Where each list has the one before twice, they double at each step.
 const PARTS_MAX: usize = 300;
+/// Steps of a path at most: each of those places has a path, and names may stand for very long ones.
+const STEPS_MAX: usize = 32;
 
 /// What objects of a value are parts of, each of them at most once for each time that it is listed.
 type Parts = Vec<Place>;
 
 /// The start of a path, and the path.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     root: Root,
     path: Vec<String>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Root {
     Input,
     Item,
@@ -31,9 +33,15 @@ enum Root {
 }
 
 impl Place {
-    /// Whether one is part of the other.
-    fn meets(&self, other: &Place) -> bool {
-        self.root == other.root && self.path.iter().zip(&other.path).all(|(a, b)| a == b)
+    /// What has this name in it; none if the path would be too long.
+    fn within(mut self, name: String) -> Option<Place> {
+        self.path.push(name);
+        (self.path.len() <= STEPS_MAX).then_some(self)
+    }
+
+    /// Whether another one is part of it.
+    fn has(&self, other: &Place) -> bool {
+        self.root == other.root && other.path.starts_with(&self.path)
     }
 }
 
@@ -46,8 +54,14 @@ fn joined(mut parts: Parts, more: Parts) -> Option<Parts> {
 /// Whether no two places have anything in common. `input` and `item` may.
 fn are_apart(parts: &[Place]) -> bool {
     let roots = |root| parts.iter().any(|place| place.root == root);
-    let apart = |(at, place): (usize, &Place)| !parts.iter().take(at).any(|other| other.meets(place));
-    !(roots(Root::Input) && roots(Root::Item)) && parts.iter().enumerate().all(apart)
+    // In their order, what has others in it is followed by one of these.
+    let mut sorted: Vec<&Place> = parts.iter().collect();
+    sorted.sort_unstable();
+    let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
+    if roots(Root::Input) && roots(Root::Item) {
+        return false;
+    }
+    !pairs.any(|(one, next)| one.has(next))
 }
 
 /// What a name stands for in a function.
@@ -122,15 +136,13 @@ impl Origins {
                 None => None,
             },
             Expression::Member(object, name) => {
-                let mut place = self.nested(|origins| origins.place(object))?;
-                place.path.push(name.clone());
-                Some(place)
+                let place = self.nested(|origins| origins.place(object))?;
+                place.within(name.clone())
             }
             Expression::Index(object, key) => match **key {
                 Expression::Number(at) => {
-                    let mut place = self.nested(|origins| origins.place(object))?;
-                    place.path.push(at.to_string());
-                    Some(place)
+                    let place = self.nested(|origins| origins.place(object))?;
+                    place.within(at.to_string())
                 }
                 _ => None,
             },
@@ -362,4 +374,45 @@ fn gives_plain(method: Method) -> bool {
             | Method::TrimEnd
             | Method::TrimStart
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Element, Expression, Name, Origins, STEPS_MAX};
+
+    /// A path of `input`.
+    fn path(names: &str) -> Expression {
+        let names = names.split('.');
+        names.fold(Expression::Name(Name::Input), |object, name| {
+            Expression::Member(Box::new(object), name.to_owned())
+        })
+    }
+
+    fn is_single(paths: &[&str]) -> bool {
+        let items = paths.iter().map(|names| Element::Item(path(names)));
+        Origins::default().is_single(&[], &Expression::Array(items.collect()))
+    }
+
+    #[test]
+    fn what_is_part_of_another_is_found_wherever_they_stand() {
+        assert!(is_single(&["a.b", "ab", "a.c", "a+b", "b"]));
+        for paths in [
+            ["a.b", "c", "a"],
+            ["a", "a.b.c", "b"],
+            ["a.b.c", "a.c", "a.b"],
+            ["c", "x", "x"],
+        ] {
+            assert!(!is_single(&paths), "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_very_long_path_it_is_only_known_what_it_begins_with() {
+        let long = |steps: usize, last: &str| "a.".repeat(steps - 1) + last;
+        let (one, other) = (long(STEPS_MAX, "x"), long(STEPS_MAX, "y"));
+        assert!(is_single(&[&one, &other]));
+        let (one, other) = (long(STEPS_MAX + 1, "x"), long(STEPS_MAX + 1, "y"));
+        assert!(is_single(&[&one]));
+        assert!(!is_single(&[&one, &other]));
+    }
 }

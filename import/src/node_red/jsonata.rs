@@ -222,43 +222,47 @@ impl Parser {
         if self.depth > DEPTH_MAX {
             return Err("its JSONata is nested too deeply".to_owned());
         }
-        let mut left = self.operand()?;
+        let mut left = Written::new(self.operand()?);
         while let Some(token) = self
             .tokens
             .next_if(|token| power(token).is_some_and(|power| power > least))
         {
             let power = power(&token).unwrap_or_default();
-            left = match token {
+            match token {
                 Token::Sign("?") => {
                     let then = self.expression(0)?;
                     let other = match self.is(":") {
                         true => self.expression(0)?,
                         false => "undefined".to_owned(),
                     };
-                    format!("(jsonata.truth({left}) ? {then} : {other})")
+                    left.wrap("(jsonata.truth(", &format!(") ? {then} : {other})"));
                 }
-                Token::Sign(".") => self.step(&left)?,
+                Token::Sign(".") => {
+                    let field = self.step()?;
+                    left.wrap("jsonata.walk(", &field);
+                }
                 Token::Sign("[") => {
                     let place = self.place()?;
-                    format!("jsonata.pick({left}, {place})")
+                    left.wrap("jsonata.pick(", &format!(", {place})"));
                 }
                 Token::Sign(sign) => {
                     let right = self.expression(power)?;
-                    binary(sign, &left, &right).ok_or_else(|| unexpected(&Token::Sign(sign)))?
+                    let around = binary(sign, &right).ok_or_else(|| unexpected(&Token::Sign(sign)))?;
+                    left.wrap(around.0, &around.1);
                 }
                 Token::Name(name) => {
                     let right = self.expression(power)?;
                     match name.as_str() {
-                        "and" => format!("(jsonata.truth({left}) && jsonata.truth({right}))"),
-                        "or" => format!("(jsonata.truth({left}) || jsonata.truth({right}))"),
-                        _ => format!("jsonata.within({left}, {right})"),
+                        "and" => left.wrap("(jsonata.truth(", &format!(") && jsonata.truth({right}))")),
+                        "or" => left.wrap("(jsonata.truth(", &format!(") || jsonata.truth({right}))")),
+                        _ => left.wrap("jsonata.within(", &format!(", {right})")),
                     }
                 }
                 other => return Err(unexpected(&other)),
-            };
+            }
         }
         self.depth -= 1;
-        Ok(left)
+        Ok(left.whole())
     }
 
     /// What an expression begins with.
@@ -266,7 +270,7 @@ impl Parser {
         let token = self.tokens.next().ok_or("its JSONata is not complete")?;
         match token {
             Token::Name(name) if matches!(name.as_str(), "true" | "false" | "null") => Ok(name),
-            Token::Name(name) => self.named("msg", &name),
+            Token::Name(name) => Ok(format!("jsonata.walk(msg{}", self.field(&name)?)),
             Token::Text(text) => Ok(quoted(&text)),
             Token::Number(number) => match number.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(number.to_string()),
@@ -293,9 +297,10 @@ impl Parser {
         }
     }
 
-    /// A field of a value, or of each of its elements, and which of several values that have it.
-    fn named(&mut self, of: &str, name: &str) -> Result<String, String> {
-        let mut written = format!("jsonata.walk({of}, {}", quoted(name));
+    /// What follows a value of which a field is read, or one of each of its elements: the field's name, and which of several values
+    /// that have it.
+    fn field(&mut self, name: &str) -> Result<String, String> {
+        let mut written = format!(", {}", quoted(name));
         while self.is("[") {
             let place = self.place()?;
             written.push_str(&format!(", {place}"));
@@ -304,10 +309,9 @@ impl Parser {
         Ok(written)
     }
 
-    fn step(&mut self, left: &str) -> Result<String, String> {
+    fn step(&mut self) -> Result<String, String> {
         match self.tokens.next() {
-            Some(Token::Name(name)) => self.named(left, &name),
-            Some(Token::Text(name)) => self.named(left, &name),
+            Some(Token::Name(name) | Token::Text(name)) => self.field(&name),
             Some(other) => Err(unexpected(&other)),
             None => Err("its JSONata is not complete".to_owned()),
         }
@@ -380,13 +384,70 @@ impl Parser {
     }
 }
 
-fn binary(sign: &str, left: &str, right: &str) -> Option<String> {
+/// What stands before and behind the left side of an operator.
+fn binary(sign: &str, right: &str) -> Option<(&'static str, String)> {
     Some(match sign {
-        "+" | "-" | "*" | "/" | "%" => format!("jsonata.calculate({left}, {right}, (a, b) => a {sign} b)"),
-        "<" | "<=" | ">" | ">=" => format!("jsonata.compare({left}, {right}, (a, b) => a {sign} b)"),
-        "=" => format!("jsonata.equal({left}, {right})"),
-        "!=" => format!("jsonata.differ({left}, {right})"),
-        "&" => format!("(jsonata.text({left}) + jsonata.text({right}))"),
+        "+" | "-" | "*" | "/" | "%" => ("jsonata.calculate(", format!(", {right}, (a, b) => a {sign} b)")),
+        "<" | "<=" | ">" | ">=" => ("jsonata.compare(", format!(", {right}, (a, b) => a {sign} b)")),
+        "=" => ("jsonata.equal(", format!(", {right})")),
+        "!=" => ("jsonata.differ(", format!(", {right})")),
+        "&" => ("(jsonata.text(", format!(") + jsonata.text({right}))")),
         _ => return None,
     })
+}
+
+/// JavaScript while more and more is put around it, which is written once in the end: each operator of a long row has all before it
+/// as its left side.
+struct Written {
+    /// The innermost first.
+    before: Vec<&'static str>,
+    text: String,
+}
+
+impl Written {
+    fn new(text: String) -> Written {
+        Written {
+            before: Vec::new(),
+            text,
+        }
+    }
+
+    fn wrap(&mut self, before: &'static str, behind: &str) {
+        self.before.push(before);
+        self.text.push_str(behind);
+    }
+
+    fn whole(self) -> String {
+        let before = self.before.into_iter().rev();
+        before.chain([self.text.as_str()]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::javascript;
+
+    #[test]
+    fn a_row_of_operators_begins_with_the_first() {
+        for (source, written) in [
+            ("a", "jsonata.walk(msg, \"a\")"),
+            ("a.b[0]", "jsonata.walk(jsonata.walk(msg, \"a\"), \"b\", 0)"),
+            (
+                "1 + 2 * 3 - 4",
+                "jsonata.calculate(jsonata.calculate(1, jsonata.calculate(2, 3, (a, b) => a * b), (a, b) => a + b), 4, (a, b) => a - b)",
+            ),
+            (
+                "1 & 2 = 3 and 4 in [5] ? 6 : 7",
+                "(jsonata.truth((jsonata.truth(jsonata.equal((jsonata.text(1) + jsonata.text(2)), 3)) && \
+                 jsonata.truth(jsonata.within(4, [...jsonata.many(5)])))) ? 6 : 7)",
+            ),
+            ("(1)[0]", "jsonata.pick((1), 0)"),
+        ] {
+            assert_eq!(javascript(source).as_deref(), Ok(written), "{source}");
+        }
+        let row = format!("1{}", "&2".repeat(900));
+        let written = javascript(&row).unwrap();
+        assert!(written.starts_with(&"(jsonata.text(".repeat(900)));
+        assert!(written.ends_with(&") + jsonata.text(2))".repeat(900)));
+    }
 }

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// References in a row; a longer one is taken for a circle.
 const HOPS_MAX: usize = 16;
@@ -20,10 +22,14 @@ const SCOPE_BYTES_MAX: usize = 200;
 /// Bytes of the name of a security scheme, which all connections of it have.
 const SCHEME_BYTES_MAX: usize = 200;
 
+/// Where references lead. Each is looked up once: any number of operations may have the same ones, which go down any number of levels.
+pub(super) type Known<'d> = RefCell<BTreeMap<&'d str, Option<&'d Value>>>;
+
 /// A document, read as JSON.
 #[derive(Clone, Copy)]
 pub(super) struct Document<'d> {
     pub root: &'d Value,
+    pub known: &'d Known<'d>,
 }
 
 /// How an operation's requests are authenticated.
@@ -54,14 +60,23 @@ impl<'d> Document<'d> {
             let Some(reference) = value.get("$ref") else {
                 return Some(value);
             };
-            let reference = reference.as_str()?;
-            let pointer = reference.strip_prefix('#')?;
-            if reference.len() > REFERENCE_BYTES_MAX {
-                return None;
-            }
-            value = self.root.pointer(&percent_decoded(pointer))?;
+            value = self.target(reference.as_str()?)?;
         }
         None
+    }
+
+    /// What a single reference leads to.
+    fn target(self, reference: &'d str) -> Option<&'d Value> {
+        if reference.len() > REFERENCE_BYTES_MAX {
+            return None;
+        }
+        let known = self.known.borrow().get(reference).copied();
+        known.unwrap_or_else(|| {
+            let pointer = reference.strip_prefix('#');
+            let target = pointer.and_then(|pointer| self.root.pointer(&percent_decoded(pointer)));
+            self.known.borrow_mut().insert(reference, target);
+            target
+        })
     }
 
     /// The address that paths are below: the first whole one of the operation's servers, its path's, or the document's.
@@ -221,4 +236,33 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Document, HOPS_MAX, Known};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn each_reference_is_looked_up_once() {
+        let mut root =
+            json!({"end": {"type": "string"}, "r0": {"$ref": "#/end"}, "lost": {"$ref": "#/none"}});
+        for number in 1..=HOPS_MAX {
+            root[format!("r{number}")] = json!({"$ref": format!("#/r{}", number - 1)});
+        }
+        let known = Known::default();
+        let document = Document {
+            root: &root,
+            known: &known,
+        };
+        let followed = |name: &str| document.followed(&root[name]);
+        for _ in 0..100 {
+            let most = format!("r{}", HOPS_MAX - 1);
+            assert_eq!(followed(&most).and_then(|end| end.get("type")), None);
+            let fewer = format!("r{}", HOPS_MAX - 2);
+            assert_eq!(followed(&fewer), root.get("end"));
+            assert_eq!(followed("lost"), None::<&Value>);
+        }
+        assert_eq!(known.borrow().len(), HOPS_MAX + 1);
+    }
 }

@@ -124,6 +124,10 @@ const WHOLE: &[&str] = &[
     "export default ({ input = { list: [1, 2] } }) => { const list = input.list.filter(x => x > 1); list.push(1); return list; }",
     "export default function* ({ input }) { const list = input.list.filter(x => x > 1); yield list; }",
     "export default ({ input }) => { 'use strict'; const list = input.list.filter(x => x > 1); list.push(1); return list; }",
+    // What is built in has another meaning.
+    "String.prototype.padEnd = () => 'x';\nexport default ({ input }) => { const list = input.list.map(x => String(x).padEnd(9)); list.push(1); return list; }",
+    "Number.isInteger = () => true;\nexport default ({ input }) => { const list = input.list.filter(x => Number.isInteger(x)); list.push(1); return list; }",
+    "Object.assign(Math, { sign: () => 7 });\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
 ];
 
 /// What is compiled of each module that isn't compiled as a whole.

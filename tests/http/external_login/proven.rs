@@ -2,19 +2,25 @@
 
 use super::cheating::{GOOD, Next, signed, start};
 use super::{CLIENT_ID, ext, service};
-use crate::harness::{Database, Reply, Service, User, doubling};
+use crate::harness::{Database, Reply, Service, User, doubling, until};
 use heddle_model::access::WorkspaceRole;
+use heddle_store::accounts;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A login at the provider as the person with this subject.
-async fn arrives(service: &Service, issuer: &str, next: &Next, subject: &str, email: &str) -> Reply {
+/// Has the provider say that whoever logs in next is the person with this subject.
+fn will_be(issuer: &str, next: &Next, subject: &str, email: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let claims = json!({
         "iss": issuer, "aud": CLIENT_ID, "sub": subject, "exp": now + 600, "iat": now,
         "email": email, "email_verified": true, "name": "Vera Real"
     });
     *next.lock().unwrap() = signed(GOOD, "good", &claims);
+}
+
+/// A login at the provider as the person with this subject.
+async fn arrives(service: &Service, issuer: &str, next: &Next, subject: &str, email: &str) -> Reply {
+    will_be(issuer, next, subject, email);
     ext(service, json!({"code": "x"})).await
 }
 
@@ -157,5 +163,27 @@ async fn an_account_that_was_registered_for_a_stranger_is_theirs_alone_once_they
         verified_before(&service, &issuer, &next).await;
         linked_before(&service, &issuer, &next).await;
         crate::workspaces::invitations::only_the_proven_answer(&service).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_stranger_has_deployed_is_paused_although_nobody_waits_for_the_login() {
+    let (issuer, address, next) = start().await;
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = service(database, &issuer, &address).await;
+        let squatter = service.user("vera").await;
+        let deployment = service.deployed(&squatter, &doubling()).await;
+        service.ran(&squatter, &deployment, &json!({"n": 1})).await;
+        will_be(&issuer, &next, "vera", "vera@example.com");
+        let is_proven = async || {
+            let mut reader = service.app.store.reader().await.unwrap();
+            let found = accounts::by_email(&mut reader.db(), "vera@example.com").await;
+            found.unwrap().unwrap().email_verified
+        };
+        let login = ("POST", "/api/auth/ext", None);
+        service.leave(login, &json!({"code": "x"}), is_proven).await;
+        let vera = user(&arrives(&service, &issuer, &next, "vera", "vera@example.com").await);
+        let run = async || service.execute(&vera, &deployment, "", &json!({})).await;
+        until(async || run().await.code() == "PAUSED").await;
     }
 }

@@ -106,7 +106,8 @@ fn start_cluster() -> String {
     );
     let log = dir.join("log");
     run(as_postgres("pg_ctl")
-        .args(["-w", "-o", &options, "-l"])
+        // Seconds for which a busy machine is waited for.
+        .args(["-w", "-t", "600", "-o", &options, "-l"])
         .arg(&log)
         .arg("-D")
         .arg(&data)

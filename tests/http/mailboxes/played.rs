@@ -34,6 +34,8 @@ pub enum Mode {
     Fatal(&'static str),
     /// As it should be. Its mailbox has been made anew so many times.
     Well(u32),
+    /// Its mailbox has been made anew, and it goes away while it is asked for the last message.
+    Broken,
     /// As it should be, for whoever has this token: it takes no passwords.
     Token(&'static str),
 }
@@ -53,9 +55,20 @@ const AFTER: &[Message] = &[
     (4, "21-Nov-2026 23:00:00 +0000"),
 ];
 
+/// The same with another one that is new.
+const LATER: &[Message] = &[
+    AFTER[0],
+    AFTER[1],
+    AFTER[2],
+    AFTER[3],
+    (5, "21-Nov-2026 23:30:00 +0000"),
+];
+
 fn messages(mode: Mode) -> &'static [Message] {
     match mode {
-        Mode::Well(anew) if anew > 0 => AFTER,
+        Mode::Well(1) => AFTER,
+        Mode::Well(anew) if anew > 0 => LATER,
+        Mode::Broken => LATER,
         _ => BEFORE,
     }
 }
@@ -159,6 +172,7 @@ fn answer(mode: Mode, tag: &str, command: &str) -> Option<String> {
     } else if command.starts_with("EXAMINE") || command.starts_with("SELECT") {
         let validity = match mode {
             Mode::Well(anew) => 7 + anew,
+            Mode::Broken => 7 + 2,
             _ => 7,
         };
         let next = messages.len() + 1;
@@ -204,6 +218,9 @@ fn answer(mode: Mode, tag: &str, command: &str) -> Option<String> {
             return Some("* 1 FETCH (UID 1 BODY[] {4294967296}\r\n".to_owned());
         }
         let uid: usize = command.split(' ').nth(2).unwrap().parse().unwrap();
+        if mode == Mode::Broken && uid == messages.len() {
+            return None;
+        }
         let text = text(messages[uid - 1].0);
         said = format!(
             "* {uid} FETCH (UID {uid} BODY[] {{{}}}\r\n{text})\r\n",

@@ -1,12 +1,32 @@
 //! Making, reading, changing and deleting patterns.
 
 use super::{NOW, get, node, pattern, save};
-use crate::harness::{Request, Service, each_database};
+use crate::harness::{Request, Service, each_database, until};
+use crate::webhooks::fixture::{Hook, graph};
 use heddle_model::access::WorkspaceRole;
 use serde_json::json;
 use std::time::Duration;
 
 each_database! {
+    async fn webhooks_are_as_they_were_saved_although_the_sender_has_gone(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"scheme": "none"}), &[])).await;
+        let (path, token) = (format!("/api/patterns/{}", hook.pattern), Some(hook.user.token.as_str()));
+        let put = async || {
+            let sent = service.put(&format!("/webhooks/{}", hook.webhook)).json(&json!({})).send().await;
+            sent.status
+        };
+        let version = async || get(&service, &hook.user, &path).await.body["versionNumber"].as_i64().unwrap();
+        assert_eq!(put().await, 405, "and this is in memory now");
+        let before = version().await;
+        let other = json!({"graphData": graph(json!({"scheme": "none", "methods": ["POST", "PUT"]}), &[])});
+        service.leave(("PUT", &path, token), &other, async || version().await > before).await;
+        until(async || put().await == 202).await;
+        let after = version().await;
+        let restore = (format!("{path}/rollback"), json!({"versionNumber": before}));
+        service.leave(("POST", &restore.0, token), &restore.1, async || version().await > after).await;
+        until(async || put().await == 405).await;
+    }
+
     async fn a_new_pattern_is_version_1_with_an_empty_graph(service: Service) {
         let ann = service.user("ann").await;
         let body = json!({"name": " Orders ", "description": "What\ncomes in", "isPublic": true, "tags": ["b", "a", " b "], "unknown": 1});

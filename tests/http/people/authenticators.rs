@@ -39,7 +39,7 @@ fn codes(reply: &Reply) -> Vec<String> {
 }
 
 /// A user with an authenticator that was confirmed a step ago: the secret, and the recovery codes.
-async fn secured(service: &Service) -> (User, Vec<u8>, Vec<String>) {
+pub async fn secured(service: &Service) -> (User, Vec<u8>, Vec<String>) {
     let ann = user(&register(service, "ann@example.com", json!({})).await, 201);
     let begun = post(service, &ann, "", json!({"currentPassword": PASSWORD})).await;
     let secret = bytes(begun.data(200)["secret"].as_str().unwrap());

@@ -1,9 +1,9 @@
 //! Another password by a link: it comes to the address alone, counts once and not for long, and tells nobody who is registered.
 
 use super::{PASSWORD, get, is_verified, login, mailing, register, send, told, user};
-use crate::harness::{Reply, Service, User, each_database};
+use crate::harness::{Reply, Service, User, doubling, each_database, until};
 use heddle_service::one_time_links;
-use heddle_store::{account_tokens, credentials};
+use heddle_store::{account_tokens, accounts, credentials};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -119,6 +119,25 @@ each_database! {
         }
         let victim = user(&with_new(&service, "victim@example.com").await, 200);
         assert!(is_verified(&service, &victim).await);
+    }
+
+    async fn what_a_stranger_has_deployed_is_paused_although_nobody_waits_for_the_answer(service: Service) {
+        let (service, mut mailbox) = mailing(&service).await;
+        let squatter = user(&register(&service, "victim@example.com", json!({})).await, 201);
+        mailbox.letter_to("victim@example.com").await;
+        let deployment = service.deployed(&squatter, &doubling()).await;
+        service.ran(&squatter, &deployment, &json!({"n": 1})).await;
+        forgot(&service, "victim@example.com").await.data(200);
+        let token = mailbox.letter_to("victim@example.com").await.secret("/reset-password");
+        let body = json!({"token": token, "newPassword": NEW});
+        let is_proven = async || {
+            let mut reader = service.app.store.reader().await.unwrap();
+            let found = accounts::by_email(&mut reader.db(), "victim@example.com").await.unwrap();
+            found.unwrap().email_verified
+        };
+        service.leave(("POST", "/api/auth/password/reset", None), &body, is_proven).await;
+        let victim = user(&with_new(&service, "victim@example.com").await, 200);
+        until(async || service.execute(&victim, &deployment, "", &json!({})).await.code() == "PAUSED").await;
     }
 
     async fn asking_is_limited_whether_anybody_has_the_address_or_not(service: Service) {

@@ -1,6 +1,7 @@
 //! Server-sent events.
 
-use crate::harness::{Service, doubling, each_database, endless};
+use crate::flow::waits::parked;
+use crate::harness::{Service, chain, doubling, each_database, endless};
 use serde_json::{Value, json};
 
 /// Names and data of the events in a stream's text.
@@ -34,6 +35,31 @@ each_database! {
         let (name, last) = events.last().unwrap();
         assert_eq!((name.as_str(), &last["status"], &last["errorMessage"]), ("run", &json!("failure"), &json!("cancelled")));
         service.assert_events_described("get", "/api/deployments/{id}/runs/{runId}/stream", &events).await;
+    }
+
+    async fn a_run_that_waits_is_followed_to_its_end_as_well(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let waiting = chain(&[("start", "OnManual", json!({})), ("wait", "Wait", json!({"durationMs": 720_000_000}))]);
+        let id = service.deployed(&ann, &waiting).await;
+        let run = service.started(&ann, &id, &json!({})).await;
+        parked(&service, &ann, &id, &run).await;
+        let all = format!("/api/deployments/{id}/runs/stream");
+        let mut all = service.get(&all).bearer(&ann.token).events().await;
+        let path = format!("/api/deployments/{id}/runs/{run}/stream");
+        let cancel = format!("runs/{run}/cancel");
+        let (stream, _) = tokio::join!(service.get(&path).bearer(&ann.token).send(), service.operate(&ann, &id, &cancel));
+        let events = events(&stream.text);
+        let (name, last) = events.last().unwrap();
+        assert_eq!((name.as_str(), &last["errorMessage"]), ("run", &json!("cancelled")));
+        let told = loop {
+            let (_, _, change) = all.next().await;
+            if change["phase"] == "ended" {
+                break change;
+            }
+        };
+        assert_eq!((&told["runId"], &told["status"]), (&json!(run), &json!("failure")), "{told}");
+        assert_eq!(told["error"]["code"], "CANCELLED", "{told}");
     }
 
     async fn an_ended_run_is_told_at_once(service: Service) {

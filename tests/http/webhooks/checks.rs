@@ -107,6 +107,23 @@ each_database! {
         assert_eq!(hook.signed("{}").send().await.status, 202);
     }
 
+    async fn whoever_guesses_addresses_is_counted_whatever_they_ask(service: Service) {
+        let preflight = || {
+            let asks = service.request("OPTIONS", GUESS).header("origin", "https://evil.example.com");
+            asks.header("access-control-request-method", "POST")
+        };
+        for _ in 0..50 {
+            assert_eq!(service.get(GUESS).send().await.status, 404);
+            assert_eq!(preflight().send().await.status, 204);
+        }
+        for guess in [service.get(GUESS), preflight(), service.post(GUESS)] {
+            let refused = guess.send().await;
+            assert_eq!((refused.status, refused.code()), (429, "RATE_LIMITED"));
+        }
+        service.app.clock.advance(Duration::from_secs(60));
+        assert_eq!(service.get(GUESS).send().await.status, 404);
+    }
+
     async fn each_scheme_signs_in_its_own_way(service: Service) {
         let hook = Hook::saved(&service, graph(json!({"scheme": "github"}), &[])).await;
         assert_eq!(hook.endpoints().await[0]["scheme"], "github");
@@ -162,6 +179,26 @@ each_database! {
         for query in ["select event from runs", "select event from tap_events"] {
             let events: Vec<(String,)> = reader.db().all(heddle_store::sql(query)).await.unwrap();
             assert!(!events.is_empty() && !events.iter().any(|(event,)| event.contains(&signature)), "{query}");
+        }
+    }
+
+    async fn traces_show_events_without_signatures_and_credentials(service: Service) {
+        let wrap = json!({"id": "wrap", "type": "Transform", "data": {"parameters": {"value": "{{ { event: $input } }}"}}});
+        let hook = Hook::saved(&service, graph(json!({}), &[wrap, returns("1")])).await;
+        let deployment = service.deploy(&hook.user, &hook.pattern).await;
+        // Of a large value a trace has the beginning of its text.
+        for text in ["x", &"x".repeat(20_000)] {
+            let sent = hook.signed(&json!({"text": text}).to_string()).header("authorization", "Bearer t0ken")
+                .header("cookie", "sid=s3cret").send().await;
+            let run = sent.body["runId"].as_str().unwrap_or_else(|| panic!("{sent}"));
+            let run = service.ended(&hook.user, &deployment, run).await;
+            let nodes: Vec<&str> = run["trace"].as_array().unwrap().iter().map(|entry| entry["nodeId"].as_str().unwrap()).collect();
+            assert_eq!(nodes, ["hook", "wrap", "return"], "{run}");
+            for entry in [&run["trace"][0], &run["trace"][1]] {
+                let told = entry.to_string();
+                assert!(told.contains("***") && !told.contains("t0ken") && !told.contains("s3cret"), "{told}");
+                assert_eq!(entry["output"]["truncated"].is_boolean(), text.len() > 1, "{told}");
+            }
         }
     }
 

@@ -63,6 +63,14 @@ impl Going {
     fn count(&self, text: &str) -> usize {
         self.seen.iter().filter(|line| line.contains(text)).count()
     }
+
+    /// Has it end, as by Ctrl-C: its exit code.
+    fn interrupt(&mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let told = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(told.success());
+        self.child.wait().unwrap().code()
+    }
 }
 
 impl Drop for Going {
@@ -172,18 +180,52 @@ fn what_is_saved_runs_here_and_what_senders_send_is_sent_on_once() {
 
     // The server and its data go with the command.
     assert!(it.files().join(".heddle/dev.json").is_file());
-    let id = dev.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert_eq!(dev.child.wait().unwrap().code(), Some(0));
+    assert_eq!(dev.interrupt(), Some(0));
     assert!(!it.files().join(".heddle/dev.json").exists());
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     assert!(TcpStream::connect(hook["http://".len()..].split('/').next().unwrap()).is_err());
+}
+
+#[test]
+fn secrets_are_not_read_through_a_link_that_came_with_the_directory() {
+    let it = Workspace::start();
+    it.draw("Orders", &super::graph(["{{ 1 }}", "{{ $input }}"]));
+    it.login();
+    let (code, _, told) = output(&mut it.command(it.home.path(), &["init", &it.url(), "files"]));
+    assert_eq!(code, 0, "{told}");
+    it.done(&["pull"]);
+    let environment = json!({"name": "production", "variables": {}, "secrets": ["OTHER", "TOKEN"]});
+    let path = it.files().join("environments/production.json");
+    fs::write(path, environment.to_string()).unwrap();
+    let (theirs, own) = (
+        it.home.path().join("keys.json"),
+        it.files().join(".heddle/secrets.json"),
+    );
+    fs::write(&theirs, r#"{"OTHER": "correct-horse"}"#).unwrap();
+    std::os::unix::fs::symlink(&theirs, &own).unwrap();
+    let dev = |arguments: &[&str]| {
+        let mut dev = it.command(&it.files(), arguments);
+        dev.env(
+            "HEDDLE_CACHE_DIR",
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/process"),
+        );
+        Going::start(&mut dev)
+    };
+    let mut linked = dev(&["dev"]);
+    linked.until("secrets.json: this is a link that leads out of its directory");
+    // In one step, in place of the link.
+    let real = it.home.path().join("real.json");
+    fs::write(&real, r#"{"OTHER": "battery-staple"}"#).unwrap();
+    fs::rename(&real, &own).unwrap();
+    linked.until("the secret TOKEN has no value here");
+    assert_eq!(linked.count("the secret OTHER has no value here"), 0);
+    assert_eq!(linked.interrupt(), Some(0));
+
+    // Whoever names a file means it.
+    let mut named = dev(&["dev", "--secrets", theirs.to_str().unwrap()]);
+    named.until("the secret TOKEN has no value here");
+    assert_eq!(named.count("the secret OTHER has no value here"), 0);
+    assert_eq!(named.interrupt(), Some(0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::head;
 use super::runtimes;
-use super::server::Server;
+use super::server::{Server, say};
 use crate::services::{Given, open_runtime, runtime_with_crashing_connectors, runtime_with_lying_connectors};
 use crate::spoiler::{Spoiler, cases};
 use crate::tried::tried;
@@ -16,14 +16,11 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// Name, greeting, and what is answered to a line.
 type Protocol = (&'static str, &'static str, fn(&str) -> String);
 
-/// Whoever waits for the rest of a spoilt answer is left after that.
-const SILENCE_MAX: Duration = Duration::from_secs(1);
 /// The largest message that is asked for, and how many are.
 const MESSAGE_BYTES_MAX: usize = 1 << 10;
 const MESSAGES_MAX: usize = 5;
@@ -37,12 +34,11 @@ fn talk(
     answer: fn(&str) -> String,
     mut spoil: impl FnMut(Vec<u8>) -> Vec<u8>,
 ) {
-    let _ = stream.set_read_timeout(Some(SILENCE_MAX));
     let Ok(reading) = stream.try_clone() else { return };
     let mut commands = BufReader::new(reading);
     let mut said = greeting.to_owned();
     loop {
-        if stream.write_all(&spoil(said.into_bytes())).is_err() {
+        if say(&mut stream, said.into_bytes(), &mut spoil).is_none() {
             return;
         }
         let mut command = String::new();

@@ -1,8 +1,7 @@
 //! As much of a PostgreSQL server as one statement needs: it describes every statement by one column, and answers every
 //! question about types with the same rows.
 
-use super::server::read;
-use std::io::Write;
+use super::server::{read, say};
 use std::net::TcpStream;
 
 /// What the server says.
@@ -108,7 +107,7 @@ pub fn welcome(stream: &mut TcpStream) -> Option<Vec<u8>> {
 /// Talks until the other side ends; what is said goes through `spoil`.
 pub fn talk(mut stream: TcpStream, says: &Says, mut spoil: impl FnMut(Vec<u8>) -> Vec<u8>) -> Option<()> {
     let begin = welcome(&mut stream)?;
-    stream.write_all(&spoil(begin)).ok()?;
+    say(&mut stream, begin, &mut spoil)?;
     let (mut said, mut is_first) = (Vec::new(), false);
     loop {
         let head = read(&mut stream, 5)?;
@@ -148,7 +147,7 @@ pub fn talk(mut stream: TcpStream, says: &Says, mut spoil: impl FnMut(Vec<u8>) -
             _ => {}
         }
         if matches!(head[0], b'S' | b'Q' | b'H') {
-            stream.write_all(&spoil(std::mem::take(&mut said))).ok()?;
+            say(&mut stream, std::mem::take(&mut said), &mut spoil)?;
         }
     }
 }

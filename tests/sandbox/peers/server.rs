@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A stream breaks off when nothing moves for so long, so that nobody waits for the other for ever.
-const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// A stream breaks off when nothing moves for so long, so that nobody waits for the other for ever. However busy a machine is, whoever
+/// has something to say has said it by then, which may take a process that is started first.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Whoever waits for the rest of a spoilt answer is left after that.
+const SILENCE_MAX: Duration = Duration::from_secs(1);
 /// Endless is so much: several times what any limit allows.
 const ENDLESS_BYTES: usize = 3 << 30;
 
@@ -30,8 +33,8 @@ impl Server {
                     break;
                 }
                 let each = each.clone();
-                let _ = stream.set_read_timeout(Some(SILENCE_MAX));
-                let _ = stream.set_write_timeout(Some(SILENCE_MAX));
+                let _ = stream.set_read_timeout(Some(PATIENCE));
+                let _ = stream.set_write_timeout(Some(PATIENCE));
                 std::thread::spawn(move || each(stream));
             }
         });
@@ -53,6 +56,15 @@ pub fn serve(each: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     let port = server.port;
     std::mem::forget(server);
     port
+}
+
+/// Says what `spoil` makes of this. Once that is something else, the other side may have nothing to say any more.
+pub fn say(stream: &mut TcpStream, said: Vec<u8>, spoil: &mut impl FnMut(Vec<u8>) -> Vec<u8>) -> Option<()> {
+    let spoilt = spoil(said.clone());
+    if spoilt != said {
+        let _ = stream.set_read_timeout(Some(SILENCE_MAX));
+    }
+    stream.write_all(&spoilt).ok()
 }
 
 /// Writes a piece again and again until the other side has had enough.

@@ -6,15 +6,12 @@ use heddle_model::error::chain;
 use heddle_model::ids::{RunId, UserId};
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::journal as stored_journal;
+use heddle_store::runs::keys::{self, KeyRow};
 use heddle_store::runs::large_events::{self, is_large, remove_of_unstored};
-use heddle_store::runs::{self, AcceptedRow, KeyRow};
+use heddle_store::runs::{self, AcceptedRow};
 use heddle_store::{Failed, Load, Store, StoreError};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// For how long a key makes no second run.
-const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Which run each key of the group belongs to.
 pub(super) type Keys = HashMap<(String, String), RunId>;
@@ -41,19 +38,11 @@ pub(super) async fn store(
             Box::pin(async move {
                 let keys: Vec<KeyRow> = rows
                     .iter()
-                    .filter_map(|row| {
-                        let (scope, key) = row.key.clone()?;
-                        Some(KeyRow {
-                            scope,
-                            key,
-                            run_id: row.id,
-                            expires_at: now.plus(KEY_TTL).millis(),
-                        })
-                    })
+                    .filter_map(|row| Some(KeyRow::new(row.key.clone()?, row.id, now)))
                     .collect();
                 let mut taken = Keys::new();
                 if !keys.is_empty() {
-                    taken.extend(runs::take_keys(db, keys, now).await?);
+                    taken.extend(keys::take(db, keys, now).await?);
                 }
                 let is_new = |row: &AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
@@ -139,7 +128,7 @@ async fn of_row(
 ) -> Result<bool, StoreError> {
     if let Some(key) = &row.key {
         let mut reader = store.reader().await?;
-        if runs::is_key_taken(&mut reader.db(), key, now).await? {
+        if keys::is_taken(&mut reader.db(), key, now).await? {
             return Ok(false);
         }
     }

@@ -6,6 +6,7 @@ use heddle_model::access::Editor;
 use heddle_model::audit::Action;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::DeploymentId;
+use heddle_store::asking::of_service;
 use heddle_store::deployments::{self, DeploymentRow};
 use std::sync::Arc;
 
@@ -30,15 +31,19 @@ impl Deployer {
     pub async fn changed(&self, row: &DeploymentRow) {
         self.active.forget(row.slot());
         let _order = self.held.in_order().await;
-        let newest = async {
+        // Everybody's changes wait for this one.
+        let newest = of_service(async {
             let mut reader = self.store.reader().await?;
             deployments::by_id_for_system(&mut reader.db(), row.id).await
+        });
+        let holds_runs = match newest.await {
+            Ok(Some(newest)) => newest.holds_runs(),
+            // It was deleted, and whoever did that ends its runs.
+            Ok(None) => return self.held.unpause(row.id),
+            Err(_) => row.holds_runs(),
         };
-        let newest = newest.await.ok().flatten();
-        let row = newest.as_ref().unwrap_or(row);
-        if row.holds_runs() {
-            self.held.pause(row.id);
-            return;
+        if holds_runs {
+            return self.held.pause(row.id);
         }
         self.held.unpause(row.id);
         self.release(row.id);

@@ -151,9 +151,11 @@ impl Watch {
             let last = next.map_or(0, |next| next.saturating_sub(1));
             progress.reached.last = progress.reached.last.max(last);
         }
-        // Numbers of a new order mean something only once all of them were looked at.
-        if !is_renumbered || matches!(looked, Ok(LookOutcome::All)) {
-            record.reach(&self.source, Some(progress.reached), &progress.seen);
+        // Numbers of a new order mean something only once all of them were looked at. Until then, those that have a run are known by
+        // their own keys, however often they are looked at again.
+        match !is_renumbered || matches!(looked, Ok(LookOutcome::All)) {
+            true => record.reach(&self.source, Some(progress.reached), &progress.seen),
+            false => record.row.seen = progress.seen.stored(),
         }
         looked
     }

@@ -191,6 +191,12 @@ async fn an_owner_leaves_others_half_of_the_places() {
     assert!(begin(bob).now_or_never().unwrap().is_ok());
     drop(of_ann.pop());
     assert!(waits.as_mut().now_or_never().unwrap().is_ok());
+    // However many owners have as much as they can get, another one's first finds a place.
+    while let Some(begun) = begin(bob).now_or_never() {
+        of_ann.push(begun.unwrap());
+    }
+    assert!(begin(ann).now_or_never().is_none());
+    assert!(begin(UserId::new()).now_or_never().unwrap().is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,7 +24,7 @@ pub struct Outgoing<'r> {
     pub is_form: bool,
 }
 
-/// Headers with their values. `None`: the proof is a JSON Web Token, which is not made here.
+/// Headers with their values. `None`: the proof is a JSON Web Token, which is not made here, or the body has more fields than are taken.
 pub fn sign(
     authentication: &Authentication,
     secret: &str,
@@ -63,7 +63,7 @@ pub fn sign(
         }
         Scheme::Twilio => {
             let fields = if outgoing.is_form {
-                fields(body)
+                fields(body).ok()?
             } else {
                 String::new()
             };

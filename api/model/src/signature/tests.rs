@@ -436,6 +436,16 @@ fn twilio_signs_only_the_fields_of_forms() {
 }
 
 #[test]
+fn twilio_puts_few_fields_in_order() {
+    let with = |count: usize| Example {
+        body: "a=1&".repeat(count).leak(),
+        ..twilio()
+    };
+    assert_eq!(with(1_000).verify(), Err(Refusal::Wrong));
+    assert_eq!(with(1_001).verify(), Err(Refusal::TooManyFields));
+}
+
+#[test]
 fn twilio_hashes_bodies_that_are_no_forms() {
     let body = r#"{"property": "value", "boolean": true}"#;
     // Both from the tests of Twilio's libraries.

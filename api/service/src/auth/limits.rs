@@ -19,7 +19,7 @@ const INVITATIONS_PER_MINUTE: u32 = 30;
 const CODES_PER_HOUR: u32 = 20;
 /// The same within a day, so that patience does not help.
 const CODES_PER_DAY: u32 = 60;
-/// Letters to one address within an hour.
+/// Letters to one address within an hour that its reader may have asked for, and besides, that others ask to send there.
 const LETTERS_PER_HOUR: u32 = 5;
 /// Letters that are asked for from one address on the network, or by one user, within an hour.
 const LETTERS_ASKED_PER_HOUR: u32 = 60;
@@ -64,6 +64,8 @@ pub struct AuthLimits {
     codes: TokenBuckets<UserId>,
     codes_by_day: TokenBuckets<UserId>,
     letters: TokenBuckets<[u8; 32]>,
+    /// By themselves: whoever invites somebody again and again keeps them from no link for another password.
+    letters_of_others: TokenBuckets<[u8; 32]>,
     letters_by_ip: TokenBuckets<IpAddr>,
     letters_by_user: TokenBuckets<UserId>,
     registrations_by_ip: TokenBuckets<IpAddr>,
@@ -83,6 +85,7 @@ impl AuthLimits {
             codes: TokenBuckets::new(CODES_PER_HOUR, HOUR),
             codes_by_day: TokenBuckets::new(CODES_PER_DAY, DAY),
             letters: TokenBuckets::new(LETTERS_PER_HOUR, HOUR),
+            letters_of_others: TokenBuckets::new(LETTERS_PER_HOUR, HOUR),
             letters_by_ip: TokenBuckets::new(LETTERS_ASKED_PER_HOUR, HOUR),
             letters_by_user: TokenBuckets::new(LETTERS_ASKED_PER_HOUR, HOUR),
             registrations_by_ip: TokenBuckets::new(registrations.per_ip, HOUR),
@@ -161,10 +164,11 @@ impl AuthLimits {
         self.check_letter(email, now)
     }
 
-    /// Counts a letter to this address that this user asks for, or refuses it.
+    /// Counts a letter to somebody else's address that this user asks for, or refuses it.
     pub fn check_letter_by(&self, user: UserId, email: &str, now: Timestamp) -> Result<(), ServiceError> {
         self.letters_by_user.check(&user, now).map_err(too_many_letters)?;
-        self.check_letter(email, now)
+        let checked = self.letters_of_others.check(&hash(email), now);
+        checked.map_err(too_many_letters)
     }
 
     /// Counts a letter to this address, or refuses it.
@@ -181,4 +185,28 @@ fn too_many_letters(seconds: u64) -> ServiceError {
 
 fn hash(email: &str) -> [u8; 32] {
     Sha256::digest(email_key(email)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_invited_again_and_again_may_ask_for_letters_of_their_own() {
+        let settings = Settings {
+            attempts: AuthRateLimit {
+                per_email: 0,
+                per_ip: 0,
+            },
+            registrations: RegistrationLimit { per_ip: 0, in_all: 0 },
+            writes_per_minute: 0,
+        };
+        let (limits, now) = (AuthLimits::new(settings, false), Timestamp::from_millis(0));
+        let (email, address) = ("bob@example.com", LimitKey::of("192.0.2.7".parse().unwrap()));
+        for _ in 0..LETTERS_PER_HOUR {
+            limits.check_letter_by(UserId::new(), email, now).unwrap();
+        }
+        assert!(limits.check_letter_by(UserId::new(), email, now).is_err());
+        assert!(limits.check_letter_from(address, email, now).is_ok());
+    }
 }

@@ -1,7 +1,8 @@
 //! A small SMTP receiver (RFC 5321) for mail that starts runs: it accepts messages for existing addresses, within
 //! limits of size, number and time, and acknowledges a message only when its runs are stored. It relays nothing, and
 //! relies on a mail server in front of it for TLS and for checking senders. Of its connections, and of the memory for messages that are
-//! arriving, no address gets more than it leaves free, so that some is left for others.
+//! arriving, no address gets more than it leaves free, so that some is left for others. Once all connections are taken, those that say
+//! nothing give way.
 
 pub mod session;
 
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 /// Connections at one time; more wait to be accepted.
 const CONNECTIONS_MAX: usize = 100;
@@ -42,8 +43,16 @@ pub async fn serve(service: Service, listener: TcpListener) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let connections = Rooms::new(CONNECTIONS_MAX, 0);
     let arriving = Rooms::new(ARRIVING_BYTES_MAX, 0);
-    // Never closed, so there is always a permit to wait for.
-    while let Ok(permit) = room.clone().acquire_owned().await {
+    let needed = Arc::new(Notify::new());
+    loop {
+        if room.available_permits() == 0 {
+            // Whoever has said nothing for the longest time.
+            needed.notify_one();
+        }
+        // Never closed, so there is always a permit to wait for.
+        let Ok(permit) = room.clone().acquire_owned().await else {
+            return;
+        };
         match listener.accept().await {
             Ok((mut stream, peer)) => {
                 let network = network(peer.ip());
@@ -58,6 +67,7 @@ pub async fn serve(service: Service, listener: TcpListener) {
                 let client = Client {
                     service: service.clone(),
                     arriving: arriving.clone(),
+                    needed: needed.clone(),
                     network,
                 };
                 tokio::spawn(async move {
@@ -81,6 +91,8 @@ pub async fn serve(service: Service, listener: TcpListener) {
 struct Client {
     service: Service,
     arriving: Rooms<IpAddr>,
+    /// Somebody waits for a connection.
+    needed: Arc<Notify>,
     network: IpAddr,
 }
 
@@ -102,6 +114,10 @@ impl Post for Client {
     fn room(&self) -> Option<Room> {
         let place = self.arriving.take(self.network, ROOM_BYTES)?;
         Some(Box::new(place))
+    }
+
+    fn is_needed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.needed.notified())
     }
 
     fn deliver<'a>(&'a self, recipients: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>> {

@@ -64,7 +64,14 @@ impl Differences {
     /// and `1` is `1.0`.
     pub fn between(expected: &Value, actual: &Value, at: &Path, ignored: &[Path]) -> Differences {
         let mut found = Differences::default();
-        found.walk(expected, actual, &mut at.clone(), ignored);
+        let mut ignored: Vec<&[Step]> = ignored.iter().map(Path::steps).collect();
+        for step in at.steps() {
+            ignored = below(&ignored, step);
+            if is_whole(&ignored) {
+                return found;
+            }
+        }
+        found.walk(expected, actual, &mut at.clone(), &ignored);
         found
     }
 
@@ -74,11 +81,9 @@ impl Differences {
     }
 
     /// `at` is one path for all values, which goes down and up with them: a copy for each would copy the names above as often as
-    /// there are values below, and both may be megabytes.
-    fn walk(&mut self, expected: &Value, actual: &Value, at: &mut Path, ignored: &[Path]) {
-        if ignored.iter().any(|path| path.covers(at)) {
-            return;
-        }
+    /// there are values below, and both may be megabytes. Of what is ignored it gets what is below, as the steps that lead there:
+    /// the names above are not compared once more for each value.
+    fn walk(&mut self, expected: &Value, actual: &Value, at: &mut Path, ignored: &[&[Step]]) {
         match (expected, actual) {
             (Value::Object(wanted), Value::Object(found)) => {
                 for (name, value) in wanted {
@@ -107,22 +112,18 @@ impl Differences {
         (expected, actual): (Option<&Value>, Option<&Value>),
         step: Step,
         at: &mut Path,
-        ignored: &[Path],
+        ignored: &[&[Step]],
     ) {
+        let ignored = below(ignored, &step);
+        if is_whole(&ignored) {
+            return;
+        }
         at.push(step);
-        let kind = match (expected, actual) {
-            (Some(expected), Some(actual)) => {
-                self.walk(expected, actual, at, ignored);
-                None
-            }
-            (Some(_), None) => Some(DifferenceKind::Missing),
-            (None, Some(_)) => Some(DifferenceKind::Unexpected),
-            (None, None) => None,
-        };
-        if let Some(kind) = kind
-            && !ignored.iter().any(|path| path.covers(at))
-        {
-            self.add(kind, at, expected, actual);
+        match (expected, actual) {
+            (Some(expected), Some(actual)) => self.walk(expected, actual, at, &ignored),
+            (Some(_), None) => self.add(DifferenceKind::Missing, at, expected, None),
+            (None, Some(_)) => self.add(DifferenceKind::Unexpected, at, None, actual),
+            (None, None) => {}
         }
         at.pop();
     }
@@ -139,6 +140,20 @@ impl Differences {
             actual: actual.map(shown),
         });
     }
+}
+
+/// What is ignored one step down: the steps that lead there from that place.
+fn below<'p>(ignored: &[&'p [Step]], step: &Step) -> Vec<&'p [Step]> {
+    let paths = ignored.iter().filter_map(|path| path.split_first());
+    paths
+        .filter(|(own, _)| **own == Step::Any || *own == step)
+        .map(|(_, rest)| rest)
+        .collect()
+}
+
+/// Whether a place is ignored itself, with all that is below.
+fn is_whole(ignored: &[&[Step]]) -> bool {
+    ignored.iter().any(|path| path.is_empty())
 }
 
 /// Whether two values that are not both objects or both lists are equal; numbers are as JavaScript has them.
@@ -220,6 +235,30 @@ mod tests {
                 );
                 assert!(between(&one, &other, &["output"]).is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn a_path_ignores_itself_and_what_is_below() {
+        let of = |number: u32| json!({"items": [{"id": {"deep": number}}]});
+        let (one, other) = (of(1), of(2));
+        for ignored in [
+            "output",
+            "output.items",
+            "output.items[0].id",
+            "output.items[*].id.deep",
+            "output.*[0]",
+        ] {
+            assert!(between(&one, &other, &[ignored]).is_empty(), "{ignored}");
+        }
+        for ignored in [
+            "error",
+            "output.item",
+            "output.items[1]",
+            "output.items[0].id.deep.er",
+            "output[\"items[0]\"]",
+        ] {
+            assert_eq!(between(&one, &other, &[ignored]).listed.len(), 1, "{ignored}");
         }
     }
 

@@ -13,12 +13,12 @@ use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
-use heddle_model::shown::shown;
+use heddle_model::shown::shown_within;
 use heddle_model::status::RunStatus;
 use heddle_runtime::{RunError, TraceEntry, reaches_outside, watch};
 use heddle_store::runs::listing::{self, RunRow};
 use heddle_store::{deployments, webhook_logs};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -200,7 +200,14 @@ fn event(stored: Option<String>) -> Result<Value, ServiceError> {
         return Err(too_large(text.len()));
     }
     let raw = RawValue::from_string(text).map_err(ServiceError::internal)?;
-    serde_json::from_str(shown(raw).get()).map_err(ServiceError::internal)
+    serde_json::from_str(shown_within(raw).get()).map_err(ServiceError::internal)
+}
+
+/// What a run or a node gave, as people see it: events that it has passed on have no credentials, so that a test which has its event
+/// without them expects what it gives. `None`: it is null.
+fn without_credentials(given: Box<RawValue>) -> Option<Value> {
+    let given: Value = serde_json::from_str(shown_within(given).get()).ok()?;
+    (!given.is_null()).then_some(given)
 }
 
 /// Why a run failed, if it did.
@@ -224,8 +231,9 @@ fn expectation(row: &RunRow) -> Expectation {
     let output = match row.output.as_deref() {
         None => Some(Value::Null),
         Some(text) if text.len() > OUTPUT_BYTES_MAX => None,
-        Some(text) => serde_json::from_str(text)
+        Some(text) => RawValue::from_string(text.to_owned())
             .ok()
+            .and_then(without_credentials)
             .filter(|output| !is_cut(output, "$truncated")),
     };
     Expectation {
@@ -248,19 +256,23 @@ struct Entry {
     #[serde(default)]
     path: String,
     port: Option<String>,
+    #[serde(default, deserialize_with = "read_output")]
     output: Option<Value>,
 }
 
+fn read_output<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    let output = Option::<Box<RawValue>>::deserialize(deserializer)?;
+    Ok(output.and_then(without_credentials))
+}
+
 impl Entry {
-    /// Of a run that was executed once more. Events are without their credentials, as everywhere where they are shown.
+    /// Of a run that was executed once more.
     fn of(entry: TraceEntry) -> Entry {
-        let output = entry.output.map(shown);
-        let output = output.and_then(|output| serde_json::from_str(output.get()).ok());
         Entry {
             node_id: entry.node_id,
             path: entry.path,
             port: entry.port,
-            output: output.filter(|output: &Value| !output.is_null()),
+            output: entry.output.and_then(without_credentials),
         }
     }
 }

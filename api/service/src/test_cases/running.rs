@@ -161,7 +161,7 @@ pub async fn run(
             test_cases::find(&mut service.store.reader().await?.db(), editor, pattern, row.id).await?;
         // It was removed meanwhile.
         let Some(found) = found else { continue };
-        let test = Test::stored(found)?;
+        let test = Test::read(editor.user(), found).await?;
         read_at.push((test.row.id, test.row.updated_at));
         results.push(runner.one(test).await?);
     }

@@ -7,6 +7,7 @@ use heddle_model::error::ServiceError;
 use heddle_runtime::{Outcome, RunError, Status, TraceEntry};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use utoipa::ToSchema;
 
 /// How a test ended.
@@ -68,8 +69,10 @@ pub fn compare(case: &Case, outcome: &Outcome) -> Result<Compared, ServiceError>
 
 /// What the run gave of all that can be expected.
 fn given(expected: &Expectation, outcome: &Outcome) -> Expectation {
+    let executions = executions(&outcome.trace);
+    let output = |id: &String| node_output(executions.get(id.as_str())?);
     let nodes = expected.nodes.keys();
-    let nodes = nodes.filter_map(|id| Some((id.clone(), node_output(&outcome.trace, id)?)));
+    let nodes = nodes.filter_map(|id| Some((id.clone(), output(id)?)));
     let nodes: Map<String, Value> = nodes.collect();
     match &outcome.error {
         Some(error) => Expectation {
@@ -96,9 +99,18 @@ fn expected_error(error: &RunError) -> ExpectedError {
     }
 }
 
+/// The executions of each node, read once: a test may expect something of thousands of nodes, and a trace have as many entries.
+fn executions(trace: &[TraceEntry]) -> HashMap<&str, Vec<&TraceEntry>> {
+    let mut executions: HashMap<&str, Vec<&TraceEntry>> = HashMap::new();
+    for entry in trace {
+        executions.entry(entry.node_id.as_str()).or_default().push(entry);
+    }
+    executions
+}
+
 /// A node's output, or those of all its executions if it had several; `None`: it has given none.
-fn node_output(trace: &[TraceEntry], node_id: &str) -> Option<Value> {
-    let mut executions = trace.iter().filter(|entry| entry.node_id == node_id);
+fn node_output(executions: &[&TraceEntry]) -> Option<Value> {
+    let mut executions = executions.iter().copied();
     let output = |entry: &TraceEntry| entry.output.as_deref().map(value_of);
     let first = executions.next()?;
     let rest: Vec<Value> = executions
@@ -151,4 +163,44 @@ fn actual_value(expected: &Expectation, actual: &Expectation) -> Value {
         (_, None) => {}
     }
     Value::Object(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{executions, node_output};
+    use heddle_runtime::TraceEntry;
+    use serde_json::value::to_raw_value;
+    use serde_json::{Value, json};
+
+    fn entry(node_id: &str, path: &str, output: Option<u32>) -> TraceEntry {
+        TraceEntry {
+            node_id: node_id.to_owned(),
+            path: path.to_owned(),
+            started_at_ms: 0.0,
+            duration_us: 0,
+            fuel: 0,
+            port: None,
+            output: output.map(|output| to_raw_value(&output).unwrap()),
+            error: None,
+            pinned: false,
+        }
+    }
+
+    #[test]
+    fn each_node_has_its_own_executions_in_their_order() {
+        let trace = [
+            entry("a", "", Some(1)),
+            entry("b", "list[0]", Some(2)),
+            entry("c", "", None),
+            entry("b", "list[1]", None),
+            entry("d", "list[0]", Some(3)),
+        ];
+        let executions = executions(&trace);
+        let output = |id: &str| node_output(executions.get(id)?);
+        assert_eq!(output("a"), Some(json!(1)));
+        assert_eq!(output("b"), Some(json!([2, Value::Null])));
+        assert_eq!(output("c"), None);
+        assert_eq!(output("d"), Some(json!([3])));
+        assert_eq!(output("e"), None);
+    }
 }

@@ -4,10 +4,11 @@
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
-use heddle_store::per_user::PerUser;
-use std::sync::{Mutex, PoisonError};
+use heddle_store::per_user::{PerUser, PerUserOrNobody};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Webhooks of one owner that are dealt with at a time while others' come too.
 const PER_OWNER_MAX: usize = 8;
@@ -25,7 +26,18 @@ const RETRY_AFTER_S: u64 = 5;
 pub struct Turns {
     of_owners: PerUser,
     large: PerUser,
+    /// For bodies that are looked at beside all else: more of one owner at a time would only take the processors from each other.
+    places: PerUserOrNobody,
+    /// Of all owners: one more than any of them has.
+    all_places: Arc<Semaphore>,
     seen: Mutex<Seen>,
+}
+
+/// A place for a body, which is given back when it is dropped.
+#[derive(Debug)]
+pub struct BodyPlace {
+    _own: Option<OwnedSemaphorePermit>,
+    _of_all: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Debug, Default)]
@@ -50,9 +62,12 @@ impl Seen {
 
 impl Default for Turns {
     fn default() -> Self {
+        let processors = processors();
         Turns {
             of_owners: PerUser::new(PER_OWNER_MAX),
             large: PerUser::new(LARGE_MAX),
+            places: PerUserOrNobody::new(processors),
+            all_places: Arc::new(Semaphore::new(processors + 1)),
             seen: Mutex::default(),
         }
     }
@@ -94,6 +109,23 @@ impl Turns {
             Err(_) => Err(too_many()),
         }
     }
+
+    /// Waits for a place to look at a body in that was sent to an owner; those of nobody are together like an owner's. However many are
+    /// sent to one owner, the others have a place.
+    pub async fn take_place(&self, owner: Option<UserId>) -> BodyPlace {
+        let own = self.places.of(owner);
+        // Neither is ever closed. An owner's own come first: no more of them than have one wait for the places of all.
+        let own = own.acquire_owned().await.ok();
+        let of_all = self.all_places.clone().acquire_owned().await.ok();
+        BodyPlace {
+            _own: own,
+            _of_all: of_all,
+        }
+    }
+}
+
+fn processors() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 fn too_many() -> ServiceError {
@@ -128,6 +160,22 @@ mod tests {
         assert!(take(ann, 5).unwrap().is_some());
         // Bob has not come for a second.
         assert!(take(ann, 1_100).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn however_many_bodies_come_for_one_owner_others_have_a_place() {
+        let (turns, ann, bob) = (Turns::default(), Some(UserId::new()), Some(UserId::new()));
+        let take = |owner| turns.take_place(owner).now_or_never();
+        let mut anns: Vec<_> = (0..processors()).map(|_| take(ann).unwrap()).collect();
+        let mut waiting = Box::pin(turns.take_place(ann));
+        assert!((&mut waiting).now_or_never().is_none());
+        let bobs = take(bob).unwrap();
+        // Whatever is nobody's is like somebody's: all places are taken now.
+        assert!(take(None).is_none());
+        drop(bobs);
+        assert!(take(None).is_some());
+        anns.pop();
+        assert!(waiting.now_or_never().is_some());
     }
 
     #[tokio::test]

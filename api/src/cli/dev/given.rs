@@ -12,10 +12,10 @@ use heddle_remote::server::plain;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where values of secrets are, from the directory's root: in the folder that git ignores.
-pub const SECRETS_FILE: &str = ".heddle/secrets.json";
+const SECRETS_FILE: &str = ".heddle/secrets.json";
 /// The environment that is meant if there are several.
 const DEVELOPMENT: &str = "development";
 const VARIABLE: &str = "HEDDLE_SECRET_";
@@ -24,6 +24,8 @@ const VARIABLE: &str = "HEDDLE_SECRET_";
 pub struct Given {
     wanted: Option<String>,
     file: PathBuf,
+    /// Whether somebody has named the file, who means it wherever it is.
+    is_named: bool,
     variables: Value,
     secrets: BTreeMap<String, String>,
     missing: BTreeSet<String>,
@@ -31,16 +33,22 @@ pub struct Given {
 }
 
 impl Given {
-    /// Of the environment of this name, if one is named, and of this file with secrets.
-    pub fn new(wanted: Option<String>, file: PathBuf) -> Self {
+    /// Of the environment of this name, if one is named, and of this file with secrets, or else the directory's own.
+    pub fn new(wanted: Option<String>, named: Option<PathBuf>, root: &Path) -> Self {
         Given {
             wanted,
-            file,
+            is_named: named.is_some(),
+            file: named.unwrap_or_else(|| root.join(SECRETS_FILE)),
             variables: json!({}),
             secrets: BTreeMap::new(),
             missing: BTreeSet::new(),
             noted: None,
         }
+    }
+
+    /// Where values of secrets are.
+    pub fn file(&self) -> &Path {
+        &self.file
     }
 
     /// Brings what has changed to the server.
@@ -67,6 +75,10 @@ impl Given {
         }
         let listed = environment["secrets"].as_array().into_iter().flatten();
         let listed = listed.filter_map(Value::as_str).map(str::to_owned).collect();
+        if !self.is_named {
+            // What came with the directory is to read nothing of its user's.
+            directory.refuse_link(SECRETS_FILE)?;
+        }
         self.bring_secrets(listed, local).await
     }
 

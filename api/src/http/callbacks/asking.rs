@@ -19,7 +19,7 @@ use heddle_execution::blocking::computing;
 use heddle_execution::{ArrivedFiles, CallbackKind, RunAsking};
 use heddle_model::file::Holder;
 use heddle_model::form::{FieldError, Form};
-use heddle_model::ids::RunId;
+use heddle_model::ids::{RunId, UserId};
 use heddle_model::tenant::Tenant;
 use heddle_model::webhook::BodyKind;
 use heddle_model::{Code, ServiceError};
@@ -103,7 +103,7 @@ pub(super) async fn submit(
     let RunAsking { tenant, owner, .. } = app.executions.run_asking(run).await?;
     let (parts, body) = request.into_parts();
     // On every way out before the run has them, the files go.
-    let (sent, mut files) = received(app, tenant, &form, (&parts, body)).await?;
+    let (sent, mut files) = received(app, (tenant, owner), &form, (&parts, body)).await?;
     let bytes = sent.bytes().saturating_add(page::bytes(&form));
     let work = move || look_at(&form, &parts, sent, by_page);
     let event = match computed(app, Some(owner), bytes, work).await?? {
@@ -182,7 +182,7 @@ fn refused(
 /// What was sent, with references to files that were stored while they arrived, and those files.
 async fn received(
     app: &App,
-    tenant: Tenant,
+    (tenant, owner): (Tenant, UserId),
     form: &Form,
     (parts, body): (&Parts, Body),
 ) -> Result<(Sent, ArrivedFiles), ApiError> {
@@ -219,7 +219,8 @@ async fn received(
         }
         kind => {
             let whole = read(body, bytes_max).await?;
-            let plain = encoding::unpacked(&parts.headers, whole, bytes_max).await?;
+            let by = (app, Some(owner));
+            let plain = encoding::unpacked(by, &parts.headers, whole, bytes_max).await?;
             (Sent::Whole(kind, plain), files.arriving(tenant, None))
         }
     })

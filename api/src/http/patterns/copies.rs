@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::Response;
+use heddle_execution::blocking::computing;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
@@ -104,7 +105,9 @@ async fn clone(
     let tests = match request.tests {
         Some(true) => {
             let cases = test_cases::all(&app, &caller.scope, id).await?;
-            test_cases::copies(cases.into_iter().map(Ok::<_, ApiError>), app.clock.now())?
+            let now = app.clock.now();
+            let copies = move || test_cases::copies(cases.into_iter().map(Ok::<_, ApiError>), now);
+            computing(Some(editor.user()), copies).await??
         }
         _ => Vec::new(),
     };

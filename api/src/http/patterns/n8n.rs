@@ -421,8 +421,13 @@ pub(super) async fn made_of(
     let graph = graph?;
     let graph = Graph::read(app, editor.user(), origin.field, graph).await?;
     let definitions = Definitions::read(app, editor.user(), origin.field, definitions?).await?;
-    let cases = imported.tests.into_iter();
-    let cases = cases.filter_map(|test| serde_json::from_value::<Case>(test).ok());
+    let (tests, now) = (imported.tests, app.clock.now());
+    let copies = move || {
+        let cases = tests.into_iter();
+        let cases = cases.filter_map(|test| serde_json::from_value::<Case>(test).ok());
+        test_cases::copies(cases.map(Ok::<_, ApiError>), now)
+    };
+    let tests = computing(Some(editor.user()), copies).await??;
     let new = NewPattern {
         name: imported.name,
         description: String::new(),
@@ -433,7 +438,7 @@ pub(super) async fn made_of(
         definitions,
         call_interface: None,
         summary: origin.summary.to_owned(),
-        tests: test_cases::copies(cases.map(Ok::<_, ApiError>), app.clock.now())?,
+        tests,
     };
     let name = new.name.clone();
     let id = patterns::create(app, editor, new).await?.id;

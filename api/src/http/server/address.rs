@@ -15,6 +15,22 @@ pub(super) struct Address {
     pub unfinished_bytes: AtomicUsize,
     /// Bytes of large answers that it has not taken yet.
     pub unsent_bytes: AtomicUsize,
+    /// Requests of a client behind a proxy that are being answered.
+    pub requests: AtomicUsize,
     /// Of its refusals for too many requests.
     pub pace: Pace,
+}
+
+impl Address {
+    /// One that has nothing yet.
+    pub fn new(key: IpAddr, is_exempt: bool) -> Self {
+        Address {
+            key,
+            is_exempt,
+            unfinished_bytes: AtomicUsize::new(0),
+            unsent_bytes: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
+            pace: Pace::default(),
+        }
+    }
 }

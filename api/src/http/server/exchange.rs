@@ -1,7 +1,8 @@
 //! A request and its answer, between hyper and the routes. Refusals for too many requests are held back if there are many.
 
+use super::address::Address;
 use super::connection::Connection;
-use super::places::{ALWAYS_BYTES, Places, SMALL_ANSWER_BYTES, Unsent};
+use super::places::{ALWAYS_BYTES, Begun, Places, Refusal, SMALL_ANSWER_BYTES, Unsent};
 use super::received::{Flow, Received};
 use super::rest::Rest;
 use crate::http::error::{ApiError, TooMany};
@@ -47,9 +48,18 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
         connection.has_request(has_body);
         // These are answered also when all ordinary places are taken.
         if connection.is_reserve && !PROBES.contains(&request.uri().path()) {
-            metrics::counter!("heddle_http_refused_total", "reason" => "full").increment(1);
-            return Answering::Refused { connection };
+            return refused(connection, Refusal::Full);
         }
+        let begun = self
+            .places
+            .begin(&connection.address, self.peer.ip(), request.headers());
+        let Some(begun) = begun else {
+            if has_body {
+                // Nobody reads it.
+                connection.spoil();
+            }
+            return refused(connection, Refusal::Address);
+        };
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let is_large = |hint: SizeHint| hint.upper().is_none_or(|bytes| bytes > ALWAYS_BYTES as u64);
         let flow = (has_body && is_large(request.body().size_hint())).then(Flow::default);
@@ -57,7 +67,10 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
             request.extensions_mut().insert(flow.clone());
         }
         let request = request.map(|body| match has_body {
-            true => Body::new(Received::new(body, connection.clone(), self.places.clone(), flow)),
+            true => {
+                let by = (connection.clone(), begun.address.clone());
+                Body::new(Received::new(body, by, self.places.clone(), flow))
+            }
             false => Body::empty(),
         });
         // A router is one pointer, and always ready.
@@ -66,17 +79,30 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
             answer,
             connection,
             places: self.places.clone(),
+            begun: Some(begun),
         }
     }
+}
+
+fn refused(connection: Arc<Connection>, refusal: Refusal) -> Answering {
+    metrics::counter!("heddle_http_refused_total", "reason" => refusal.name()).increment(1);
+    Answering::Refused { connection, refusal }
 }
 
 pin_project! {
     /// An answer on its way.
     #[project = AnsweringProjected]
     pub(super) enum Answering {
-        Routed { #[pin] answer: RouteFuture<Infallible>, connection: Arc<Connection>, places: Arc<Places> },
-        Refused { connection: Arc<Connection> },
-        Held { response: Option<Response<Body>>, hold: Hold },
+        Routed {
+            #[pin]
+            answer: RouteFuture<Infallible>,
+            connection: Arc<Connection>,
+            places: Arc<Places>,
+            // There until it is answered.
+            begun: Option<Begun>,
+        },
+        Refused { connection: Arc<Connection>, refusal: Refusal },
+        Held { response: Option<Response<Body>>, hold: Hold, begun: Option<Begun> },
     }
 }
 
@@ -96,33 +122,54 @@ impl Future for Answering {
     type Output = Result<Response<Answer>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (response, connection) = loop {
+        let (response, connection, begun) = loop {
             match self.as_mut().project() {
                 AnsweringProjected::Routed {
                     answer,
                     connection,
                     places,
+                    begun,
                 } => {
-                    let response = with_room(ready!(answer.poll(cx))?, connection, places);
+                    let response = ready!(answer.poll(cx))?;
+                    let begun = begun.take();
+                    let whose = begun.as_ref().map_or(&connection.address, |begun| &begun.address);
+                    let response = with_room(response, whose, places);
                     let Some(hold) = hold(&response, connection) else {
-                        break (response, connection.clone());
+                        break (response, connection.clone(), begun);
                     };
                     self.set(Answering::Held {
                         response: Some(response),
                         hold,
+                        begun,
                     });
                 }
-                AnsweringProjected::Refused { connection } => break (full(), connection.clone()),
-                AnsweringProjected::Held { response, hold } => {
+                AnsweringProjected::Refused {
+                    connection,
+                    refusal: Refusal::Full,
+                } => break (full(), connection.clone(), None),
+                AnsweringProjected::Refused {
+                    connection,
+                    refusal: Refusal::Address,
+                } => break (too_many(), connection.clone(), None),
+                AnsweringProjected::Held {
+                    response,
+                    hold,
+                    begun,
+                } => {
                     ready!(hold.until.as_mut().poll(cx));
                     // It is there until it is given.
-                    break (response.take().unwrap_or_else(full), hold.connection.clone());
+                    let response = response.take().unwrap_or_else(full);
+                    break (response, hold.connection.clone(), begun.take());
                 }
             }
         };
         let is_cut = Rest::of(&connection).is_some_and(|rest| !rest.begin_to_drop());
         let closes = connection.is_reserve || connection.is_spoilt() || is_cut;
-        let mut response = response.map(|body| Answer { body, connection });
+        let mut response = response.map(|body| Answer {
+            body,
+            connection,
+            _begun: begun,
+        });
         if closes {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
@@ -144,11 +191,11 @@ fn hold(response: &Response<Body>, connection: &Arc<Connection>) -> Option<Hold>
 
 /// The answer, which has room until its client has taken it if it is large, and in memory. What is made while it is sent does not know
 /// its size here: each of its pieces has room for itself.
-fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Arc<Places>) -> Response<Body> {
+fn with_room(response: Response<Body>, address: &Arc<Address>, places: &Arc<Places>) -> Response<Body> {
     let Some(bytes) = response.body().size_hint().exact() else {
         return response.map(|body| {
             let room = BodyRoom::Pieces {
-                connection: connection.clone(),
+                address: address.clone(),
                 places: places.clone(),
             };
             Body::new(Counted { body, room })
@@ -158,7 +205,7 @@ fn with_room(response: Response<Body>, connection: &Arc<Connection>, places: &Ar
     if bytes <= SMALL_ANSWER_BYTES || response.extensions().get::<SharedBody>().is_some() {
         return response;
     }
-    match places.send(&connection.address, bytes) {
+    match places.send(address, bytes) {
         Some(unsent) => response.map(|body| {
             let room = BodyRoom::Whole(Arc::new(unsent));
             Body::new(Counted { body, room })
@@ -193,7 +240,7 @@ enum BodyRoom {
     /// For each large piece of a body that is made while it is sent, such as a live tail, whose first event may be a whole run. The body
     /// ends at the first one for which there is none.
     Pieces {
-        connection: Arc<Connection>,
+        address: Arc<Address>,
         places: Arc<Places>,
     },
 }
@@ -205,8 +252,8 @@ impl BodyRoom {
         let unsent = match self {
             BodyRoom::Whole(unsent) => unsent.clone(),
             BodyRoom::Pieces { .. } if bytes <= SMALL_PIECE_BYTES => return Ok(frame),
-            BodyRoom::Pieces { connection, places } => {
-                let Some(unsent) = places.send(&connection.address, bytes) else {
+            BodyRoom::Pieces { address, places } => {
+                let Some(unsent) = places.send(address, bytes) else {
                     count_refused_answer();
                     return Err(axum::Error::new("too many large answers are being sent"));
                 };
@@ -264,10 +311,18 @@ fn full() -> Response<Body> {
     ApiError::from(Code::Unavailable.with(message).retry_after_s(1)).into_response()
 }
 
+/// To a client behind a proxy, whose other requests take as long as they do.
+fn too_many() -> Response<Body> {
+    let message =
+        "Too many requests of your IP address are being answered at the same time: wait for some of them.";
+    ApiError::from(Code::RateLimited.with(message).retry_after_s(1)).into_response()
+}
+
 /// The body of an answer: its end is that of the exchange.
 pub(super) struct Answer {
     body: Body,
     connection: Arc<Connection>,
+    _begun: Option<Begun>,
 }
 
 impl hyper::body::Body for Answer {

@@ -5,14 +5,14 @@
 
 use super::address::Address;
 use super::connection::{Closing, Connection, Patience, Phase, Verdict, millis};
-use super::pace::Pace;
 use crate::config::http::HttpLimits;
-use crate::http::client_ip::ClientIp;
+use crate::http::client_ip::{ClientIp, behind};
+use axum::http::HeaderMap;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -26,6 +26,9 @@ const RESERVE_HEADER: u64 = 2_000;
 pub(super) const ALWAYS_BYTES: usize = 16 << 10;
 /// Bytes of each answer that are not counted: there are only so many connections.
 pub(super) const SMALL_ANSWER_BYTES: usize = 64 << 10;
+
+/// Clients behind proxies from which on it is looked for those that have nothing here any more.
+const CLIENTS_REMEMBERED_MAX: usize = 1_024;
 
 /// A proxy on the same machine is here.
 const THIS_MACHINE: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
@@ -62,10 +65,43 @@ struct Held {
     is_stopping: bool,
 }
 
+/// Clients behind proxies that are trusted, by what their limits are counted by, for as long as they have something here.
+#[derive(Debug)]
+struct Clients {
+    by_key: HashMap<IpAddr, Weak<Address>>,
+    /// When there are so many, those that have nothing any more are forgotten.
+    remembered_max: usize,
+}
+
+impl Default for Clients {
+    fn default() -> Self {
+        Clients {
+            by_key: HashMap::new(),
+            remembered_max: CLIENTS_REMEMBERED_MAX,
+        }
+    }
+}
+
+impl Clients {
+    fn of(&mut self, key: IpAddr) -> Arc<Address> {
+        if let Some(address) = self.by_key.get(&key).and_then(Weak::upgrade) {
+            return address;
+        }
+        if self.by_key.len() >= self.remembered_max {
+            self.by_key.retain(|_, address| address.strong_count() > 0);
+            self.remembered_max = (2 * self.by_key.len()).max(CLIENTS_REMEMBERED_MAX);
+        }
+        let address = Arc::new(Address::new(key, false));
+        self.by_key.insert(key, Arc::downgrade(&address));
+        address
+    }
+}
+
 /// All connections of a listener.
 #[derive(Debug)]
 pub(super) struct Places {
     held: Mutex<Held>,
+    clients: Mutex<Clients>,
     ordinary_max: usize,
     reserve_max: usize,
     per_address_max: usize,
@@ -92,6 +128,21 @@ impl Drop for Unsent {
     fn drop(&mut self) {
         self.places.unsent_bytes.fetch_sub(self.bytes, Relaxed);
         self.address.unsent_bytes.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+/// A request that is being answered, and whose it is: what is held for it is held for them.
+pub(super) struct Begun {
+    pub address: Arc<Address>,
+    /// It came by a proxy, whose connections are not counted.
+    is_counted: bool,
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if self.is_counted {
+            self.address.requests.fetch_sub(1, Relaxed);
+        }
     }
 }
 
@@ -127,6 +178,7 @@ impl Places {
     pub fn new(limits: &HttpLimits, trusted: &[IpNet]) -> Arc<Self> {
         Arc::new(Places {
             held: Mutex::default(),
+            clients: Mutex::default(),
             ordinary_max: limits.connections_max,
             reserve_max: reserve(limits.connections_max),
             per_address_max: limits.per_address_max(),
@@ -160,14 +212,7 @@ impl Places {
             None => {
                 let is_exempt = THIS_MACHINE.contains(&peer)
                     || self.trusted.iter().any(|network| network.contains(&peer));
-                let address = Address {
-                    key,
-                    is_exempt,
-                    unfinished_bytes: AtomicUsize::new(0),
-                    unsent_bytes: AtomicUsize::new(0),
-                    pace: Pace::default(),
-                };
-                (Arc::new(address), 0)
+                (Arc::new(Address::new(key, is_exempt)), 0)
             }
         };
         if count >= self.per_address_max && !address.is_exempt {
@@ -302,6 +347,30 @@ impl Places {
         while !self.held().open.is_empty() {
             self.left.notified().await;
         }
+    }
+
+    /// A request on a connection of this address. One that came by a proxy that is trusted is its client's, of whom no more are answered
+    /// at a time than one may have connections (`None`: there are as many): a proxy's client must not take what there is for all of them.
+    pub fn begin(&self, own: &Arc<Address>, peer: IpAddr, headers: &HeaderMap) -> Option<Begun> {
+        let client = own
+            .is_exempt
+            .then(|| behind(peer, headers, &self.trusted).limit_key().address());
+        let Some(client) = client.filter(|client| *client != own.key) else {
+            return Some(Begun {
+                address: own.clone(),
+                is_counted: false,
+            });
+        };
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = clients.of(client);
+        drop(clients);
+        let before = address.requests.fetch_add(1, Relaxed);
+        // Given back if it is one too many.
+        let begun = Begun {
+            address,
+            is_counted: true,
+        };
+        (before < self.per_address_max).then_some(begun)
     }
 
     /// Counts bytes of a body that is not whole yet, which has `had` so far: whether there is room for them.

@@ -1,6 +1,7 @@
 //! An incoming request body: it must make progress, and the memory for all partially received bodies is bounded. Knows
 //! nothing about its reader; [`trouble`] recovers its errors for the response.
 
+use super::address::Address;
 use super::connection::Connection;
 use super::places::Places;
 use crate::http::error::ApiError;
@@ -65,6 +66,8 @@ pub(super) struct Received {
     /// `None` only while it is being dropped.
     body: Option<Incoming>,
     connection: Arc<Connection>,
+    /// Whose it is.
+    address: Arc<Address>,
     places: Arc<Places>,
     bytes: usize,
     /// Whether its reader keeps nothing of it; `None`: it is so small that it makes no difference.
@@ -75,10 +78,16 @@ pub(super) struct Received {
 }
 
 impl Received {
-    pub fn new(body: Incoming, connection: Arc<Connection>, places: Arc<Places>, flow: Option<Flow>) -> Self {
+    pub fn new(
+        body: Incoming,
+        (connection, address): (Arc<Connection>, Arc<Address>),
+        places: Arc<Places>,
+        flow: Option<Flow>,
+    ) -> Self {
         Received {
             body: Some(body),
             connection,
+            address,
             places,
             bytes: 0,
             flow,
@@ -97,7 +106,7 @@ impl Received {
 
     fn release(&mut self) {
         if self.held > 0 {
-            self.places.release(&self.connection.address, self.held);
+            self.places.release(&self.address, self.held);
             self.held = 0;
         }
     }
@@ -116,7 +125,7 @@ impl Received {
         self.bytes += bytes;
         let cost = bytes + PIECE_BYTES;
         self.held += cost;
-        match self.places.hold(&self.connection.address, cost, had) {
+        match self.places.hold(&self.address, cost, had) {
             true => Ok(()),
             false => Err(BodyError::NoRoom),
         }

@@ -91,7 +91,8 @@ impl Admitted {
 
     /// A body that was read, as it was before its sender has compressed it.
     pub async fn unpacked(&self, app: &App, headers: &HeaderMap, body: Bytes) -> Result<Bytes, ApiError> {
-        encoding::unpacked(headers, body, self.bytes_max(app).0).await
+        let by = (app, self.deployed_by());
+        encoding::unpacked(by, headers, body, self.bytes_max(app).0).await
     }
 
     /// As many bytes as a body in memory may have, and what says so.
@@ -143,10 +144,10 @@ pub async fn check(app: &App, webhook_id: &str, parts: &Parts) -> Result<Checked
     })
 }
 
-/// Whether the pages of an origin may send requests to this webhook from a browser.
-pub async fn is_origin(app: &App, webhook_id: &str, origin: &str) -> Result<bool, ApiError> {
+/// Whether the pages of an origin may send requests to this webhook from a browser; `None`: there is no such webhook.
+pub async fn is_origin(app: &App, webhook_id: &str, origin: &str) -> Result<Option<bool>, ApiError> {
     let (_, found) = find(app, webhook_id).await?;
-    Ok(found.is_some_and(|admitted| admitted.webhook().origins.has(origin)))
+    Ok(found.map(|admitted| admitted.webhook().origins.has(origin)))
 }
 
 /// The pattern of the endpoint, if the endpoint ever existed, and the endpoint itself, if it is in use.

@@ -4,6 +4,8 @@
 use super::admission;
 use super::answer::not_allowed;
 use crate::app::App;
+use crate::http::client_ip::ClientIp;
+use crate::http::error::ApiError;
 use crate::http::middleware::REQUEST_ID;
 use axum::body::Body;
 use axum::http::header::{
@@ -12,7 +14,7 @@ use axum::http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use heddle_model::webhook::METHODS;
 
 /// How long browsers may keep the response to a preflight, in seconds.
@@ -21,7 +23,7 @@ const PREFLIGHT_AGE_MAX_S: u64 = 600;
 /// Answers the question that a browser asks before a request of another origin's page.
 pub(super) async fn preflight(
     app: &App,
-    webhook_id: &str,
+    (webhook_id, ip): (&str, ClientIp),
     headers: &HeaderMap,
     origin: Option<HeaderValue>,
 ) -> Response {
@@ -29,9 +31,19 @@ pub(super) async fn preflight(
     let Some(origin) = origin.filter(|_| asks) else {
         return not_allowed(["GET", "HEAD", "POST"]);
     };
+    let may = may(app, webhook_id, &origin).await;
+    if may.is_none() {
+        // Whoever guesses addresses is counted, whatever they ask.
+        let limits = &app.webhooks.limits;
+        if let Err(limited) = limits.check_address(None, ip.limit_key(), app.clock.now()) {
+            return ApiError::from(limited).into_response();
+        }
+    }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    if allow(app, webhook_id, &origin, &mut response).await {
+    let may = may == Some(true);
+    mark(&mut response, &origin, may);
+    if may {
         let headers_wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
         let response_headers = response.headers_mut();
         if let Ok(methods) = HeaderValue::from_str(&METHODS.join(",")) {
@@ -45,23 +57,30 @@ pub(super) async fn preflight(
     response
 }
 
-/// Lets a page of this origin read the response, if it may. Says whether.
-pub(super) async fn allow(
-    app: &App,
-    webhook_id: &str,
-    origin: &HeaderValue,
-    response: &mut Response,
-) -> bool {
+/// Lets a page of this origin read the response, if it may.
+pub(super) async fn allow(app: &App, webhook_id: &str, origin: &HeaderValue, response: &mut Response) {
+    let may = may(app, webhook_id, origin).await == Some(true);
+    mark(response, origin, may);
+}
+
+/// Whether pages of this origin may send requests; `None`: that is a matter of the webhook, and there is none.
+async fn may(app: &App, webhook_id: &str, origin: &HeaderValue) -> Option<bool> {
     let of_service = &app.config.cors_origins;
     let is_one = |known: &String| known == "*" || known.as_bytes() == origin.as_bytes();
-    let may = of_service.iter().any(is_one)
-        || match origin.to_str() {
-            // What can't be found out is not allowed; the response itself tells of the failure.
-            Ok(origin) => admission::is_origin(app, webhook_id, origin)
-                .await
-                .unwrap_or(false),
-            Err(_) => false,
-        };
+    if of_service.iter().any(is_one) {
+        return Some(true);
+    }
+    match origin.to_str() {
+        // What can't be found out is not allowed; the response itself tells of the failure.
+        Ok(origin) => admission::is_origin(app, webhook_id, origin)
+            .await
+            .unwrap_or(Some(false)),
+        Err(_) => Some(false),
+    }
+}
+
+/// Says in a response whether a page of this origin may read it.
+fn mark(response: &mut Response, origin: &HeaderValue, may: bool) {
     let headers = response.headers_mut();
     headers.append(VARY, HeaderValue::from_static("origin"));
     if may {
@@ -72,5 +91,4 @@ pub(super) async fn allow(
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         }
     }
-    may
 }

@@ -1,6 +1,7 @@
 //! Bodies that their senders have compressed, as their headers tell. Signatures are over what was sent. Knows nothing of what a body means.
 
 use super::whole;
+use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::extract::unread;
 use axum::BoxError;
@@ -10,6 +11,7 @@ use axum::http::header::CONTENT_ENCODING;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt};
 use heddle_model::Code;
+use heddle_model::ids::UserId;
 use heddle_service::webhooks::decompression::{self, Encoding, Undecodable};
 use std::error::Error;
 
@@ -54,14 +56,19 @@ pub fn decoded(encoding: Encoding, body: &[u8], bytes_max: usize) -> Result<Byte
     decompression::decoded(encoding, body, bytes_max).map_err(|error| ApiError::from(&error))
 }
 
-/// The body of a request with these headers, which was read into memory, as it was before it was compressed.
-pub async fn unpacked(headers: &HeaderMap, body: Bytes, bytes_max: usize) -> Result<Bytes, ApiError> {
+/// The body of a request with these headers to an owner, which was read into memory, as it was before it was compressed.
+pub async fn unpacked(
+    (app, owner): (&App, Option<UserId>),
+    headers: &HeaderMap,
+    body: Bytes,
+    bytes_max: usize,
+) -> Result<Bytes, ApiError> {
     match of(headers)? {
         None => Ok(body),
         Some(encoding) => {
             let work = move || async move { decoded(encoding, &body, bytes_max) };
             // Boxed: the future of each request would have to carry it.
-            Box::pin(whole::beside(work)).await
+            Box::pin(whole::beside(app, owner, work)).await
         }
     }
 }

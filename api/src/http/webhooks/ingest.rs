@@ -225,10 +225,11 @@ pub async fn deliver(
             event_of(&app, (&admitted, arrival.at), &parts, &body).await
         }
         _ => {
-            let (app, at, body) = (app.clone(), arrival.at, body.clone());
+            let owner = admitted.deployed_by();
+            let (there, at, body) = (app.clone(), arrival.at, body.clone());
             let (admitted, parts) = (admitted.clone(), parts.clone());
-            let work = move || async move { event_of(&app, (&admitted, at), &parts, &body).await };
-            apart(|| whole::beside(work)).await
+            let work = move || async move { event_of(&there, (&admitted, at), &parts, &body).await };
+            apart(|| whole::beside(&app, owner, work)).await
         }
     };
     let (key, event) = match event {
@@ -258,25 +259,43 @@ pub(super) async fn deliver_uploaded(
     arrival: Arrival,
     admitted: Admitted,
     parts: Parts,
-    mut uploaded: Uploaded,
+    uploaded: Uploaded,
 ) -> Response {
-    let added = Added {
-        params: params(&admitted, &parts),
-        raw_body: None,
-        claims: admitted.claims.clone(),
-    };
-    let event = event_with(&admitted, &parts, &uploaded.body, added);
-    let event = match event {
+    let Uploaded { run, body, mut files } = uploaded;
+    let event = match event_of_upload(&app, &admitted, &parts, body).await {
         Ok(event) => event,
         Err(error) => {
             let pattern = Some(admitted.endpoint.slot.pattern);
             return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
         }
     };
-    uploaded.files.keep();
+    files.keep();
     let key = idempotency_key(&admitted.webhook().authentication, &parts.headers, &[]);
-    let event = (key, event, uploaded.run);
-    accepted_as(app, arrival, admitted, &parts.headers, event, None).await
+    accepted_as(app, arrival, admitted, &parts.headers, (key, event, run), None).await
+}
+
+/// Its event: made where no other request waits for it, if its fields are large.
+async fn event_of_upload(
+    app: &App,
+    admitted: &Admitted,
+    parts: &Parts,
+    body: Box<RawValue>,
+) -> Result<Box<RawValue>, ApiError> {
+    fn made(admitted: &Admitted, parts: &Parts, body: &RawValue) -> Result<Box<RawValue>, ApiError> {
+        let added = Added {
+            params: params(admitted, parts),
+            raw_body: None,
+            claims: admitted.claims.clone(),
+        };
+        event_with(admitted, parts, body, added)
+    }
+    if is_small(body.get().len()) {
+        return made(admitted, parts, &body);
+    }
+    let owner = admitted.deployed_by();
+    let (admitted, parts) = (admitted.clone(), parts.clone());
+    let work = move || async move { made(&admitted, &parts, &body) };
+    apart(|| whole::beside(app, owner, work)).await
 }
 
 /// Accepts an event and answers.

@@ -102,9 +102,10 @@ async fn signed(app: &App, admitted: &Admitted, parts: &Parts, body: &Bytes) -> 
     if body.len() <= whole::SMALL_BYTES_MAX {
         return sender::by_signature(app, admitted, parts, body);
     }
-    let (app, admitted, parts, body) = (app.clone(), admitted.clone(), parts.clone(), body.clone());
-    let work = move || async move { sender::by_signature(&app, &admitted, &parts, &body) };
-    whole::beside(work).await
+    let owner = admitted.deployed_by();
+    let (there, admitted, parts, body) = (app.clone(), admitted.clone(), parts.clone(), body.clone());
+    let work = move || async move { sender::by_signature(&there, &admitted, &parts, &body) };
+    whole::beside(app, owner, work).await
 }
 
 /// The names under which a form takes files.

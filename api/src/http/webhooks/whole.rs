@@ -11,12 +11,9 @@ use heddle_runtime::is_small;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::LazyLock;
 use std::task::Poll;
-use std::thread::available_parallelism;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
 /// Time limit for receiving a body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
@@ -25,9 +22,6 @@ pub const SMALL_BYTES_MAX: usize = 256 << 10;
 /// How many times the memory of what was sent is taken by what is made of it on the way to an event: as JSON, a control character has
 /// six bytes.
 const FACTOR: usize = 14;
-/// For those that are looked at: more at a time would only take the processors from each other, and from all else.
-static PLACES: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 /// Reads a body, limited in size and time.
 pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
@@ -67,16 +61,26 @@ async fn soon<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     .await
 }
 
-/// Does what takes long with a large body, where no other request waits for it.
-pub async fn beside<T, F>(work: impl FnOnce() -> F + Send + 'static) -> Result<T, ApiError>
+/// Does what takes long with a large body that was sent to an owner, where no other request waits for it, and nobody else's does for
+/// many of theirs.
+pub async fn beside<T, F>(
+    app: &App,
+    owner: Option<UserId>,
+    work: impl FnOnce() -> F + Send + 'static,
+) -> Result<T, ApiError>
 where
     T: Send + 'static,
     F: Future<Output = Result<T, ApiError>> + 'static,
 {
-    // Never closed.
-    let _place = PLACES.acquire().await;
+    let place = app.webhooks.turns.take_place(owner).await;
     let runtime = Handle::current();
-    blocking(move || runtime.block_on(work())).await?
+    let work = move || {
+        let done = runtime.block_on(work());
+        // Whoever waits for it may have gone: it takes the processor until here all the same.
+        drop(place);
+        done
+    };
+    blocking(work).await?
 }
 
 /// Does what takes time by so many bytes, which somebody has sent to an owner: here if they are few, or else with the owner's share of

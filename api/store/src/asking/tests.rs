@@ -69,6 +69,20 @@ async fn what_the_service_reads_itself_needs_no_share() {
 }
 
 #[tokio::test]
+async fn what_others_wait_for_needs_no_share() {
+    let (shares, ann) = (shares(), UserId::new());
+    let _held = (taken(&shares, ann).await, taken(&shares, ann).await);
+    of_request(async {
+        asked_by(ann);
+        assert!(of_service(shares.take()).await.unwrap().is_none());
+        let own = pin!(shares.take());
+        let polled = own.poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "what is for the user alone");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn who_waits_too_long_is_told() {
     let (shares, ann) = (Shares::new(1, Duration::ZERO), UserId::new());
     let held = taken(&shares, ann).await;

@@ -8,7 +8,7 @@ use crate::{Db, Sql, StoreError, rights, sql, usage};
 use heddle_model::access::Runner;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId, UserId, WorkspaceId};
-use heddle_model::status::RunStatus;
+use heddle_model::status::{RunStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use sqlx::FromRow;
 use std::sync::Arc;
@@ -114,10 +114,10 @@ pub async fn unclaimed(db: &mut Db<'_>, limit: i64) -> Result<Vec<(UserId, i64)>
 }
 
 /// Takes up to `limit` parked runs whose time has come, whichever server has parked them, those first that have waited longest; those of paused
-/// deployments are left until these are resumed.
+/// deployments are left until these are resumed, and those of tenants in `full`.
 pub async fn wake_up(
     db: &mut Db<'_>,
-    owner: &str,
+    (owner, full): (&str, &[String]),
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<LeftRow>, StoreError> {
@@ -125,14 +125,19 @@ pub async fn wake_up(
         "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued', announced_by = null where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
          where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' and not d.suspended and d.strikes < ?
-         and exists (select 1 from servers s where s.id = ?) order by r.wake_at, r.id limit ?",
+         and exists (select 1 from servers s where s.id = ?)",
     )
     .bind(owner)
     .bind(now)
     .bind(STRIKES_MAX)
-    .bind(owner)
-    .bind(limit);
-    taken(db, query).await
+    .bind(owner);
+    let query = match full.is_empty() {
+        true => query,
+        false => query
+            .push(" and coalesce(d.workspace_id, d.user_id) not in ")
+            .list(full),
+    };
+    taken(db, query.push(" order by r.wake_at, r.id limit ?").bind(limit)).await
 }
 
 /// Parks a run that could not be taken up.
@@ -241,6 +246,34 @@ pub async fn end_of(db: &mut Db<'_>, run: RunId) -> Result<Option<EndRow>, Store
         .await
 }
 
+/// A run's end as those who look on hear of it.
+#[derive(Clone, Debug, FromRow)]
+pub struct ToldEnd {
+    /// Whose it is.
+    pub deployment_id: DeploymentId,
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: RunStatus,
+    /// What started it.
+    #[sqlx(try_from = "String")]
+    pub triggered_by: TriggeredBy,
+    /// From 1.
+    pub attempt: i64,
+    #[sqlx(try_from = "i64")]
+    pub accepted_at: Timestamp,
+    /// JSON: `{code, message, nodeId}`.
+    pub error: Option<String>,
+}
+
+/// What is told of a run's end; `None`: it goes on, or is gone.
+pub async fn told_end(db: &mut Db<'_>, run: RunId) -> Result<Option<ToldEnd>, StoreError> {
+    let query = sql(
+        "select deployment_id, status, triggered_by, attempt, accepted_at, error from runs
+         where id = ? and status <> 'running'",
+    );
+    db.optional(query.bind(run)).await
+}
+
 /// A run as whoever fills in its forms has to do with it.
 #[derive(Clone, Debug, FromRow)]
 pub struct AskingRow {
@@ -263,6 +296,24 @@ pub async fn asking(db: &mut Db<'_>, run: RunId) -> Result<Option<AskingRow>, St
 pub async fn running_of(db: &mut Db<'_>, runs: &[RunId]) -> Result<Vec<(RunId,)>, StoreError> {
     let query = sql("select id from runs where status = 'running' and id in ");
     db.all(query.list(runs.iter().map(RunId::to_string))).await
+}
+
+/// Runs under way whose callers have ended, or are gone, so that nobody waits for them. Not those of paused deployments: all of a workspace
+/// are paused or suspended while it is imported, and callers may come after what they have called.
+pub async fn unwaited(db: &mut Db<'_>, limit: i64) -> Result<Vec<(RunId,)>, StoreError> {
+    // Of what is under way, parked runs have an index, and all others have one.
+    let of = |parked: &'static str| {
+        sql("select r.id from runs r where r.status = 'running' and r.wake_at ")
+            .push(parked)
+            .push(
+                " and coalesce(r.parent_id, '') <> ''
+                 and not exists (select 1 from runs p where p.id = r.parent_id and p.status = 'running')
+                 and exists (select 1 from deployments d where d.id = r.deployment_id and d.status <> 'paused'
+                             and not d.suspended)",
+            )
+    };
+    let query = of("is null").push(" union all ").append(of("is not null"));
+    db.all(query.push(" limit ?").bind(limit)).await
 }
 
 /// Deployments, one after another, with who has made them and their workspaces.
@@ -448,16 +499,4 @@ pub async fn remove_orphans(
     let runs = sql("select r.id from runs r where r.deployment_id = ?
          and not exists (select 1 from deployments d where d.id = r.deployment_id) limit ?");
     remove(db, runs.bind(deployment).bind(limit)).await
-}
-
-/// Removes idempotency keys that have expired, as [`super::take_keys`] says.
-pub async fn remove_keys(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
-    db.execute(
-        sql("delete from idempotency_keys where (scope, key) in
-             (select k.scope, k.key from idempotency_keys k where k.expires_at <= ? and not exists (
-                  select 1 from runs x where x.id = k.scope and x.status = 'running' and x.wake_at is null) limit ?)")
-        .bind(now)
-        .bind(limit),
-    )
-    .await
 }

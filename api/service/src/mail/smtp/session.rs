@@ -7,6 +7,7 @@ use heddle_model::error::{ServiceError, chain};
 use smtp_proto::request::receiver::DataReceiver;
 use smtp_proto::{Error, Request};
 use std::borrow::Cow;
+use std::future::pending;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -15,12 +16,17 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Commands that can't be understood, and addresses that nobody has, before the connection is closed.
 const ERRORS_MAX: u32 = 20;
+/// Commands between two messages, of which each recipient is one: whoever says more than that only keeps the connection.
+const COMMANDS_MAX: u32 = 120;
+/// After so long without a command, a client may have to give way.
+const GRACE: Duration = Duration::from_secs(2);
 /// Bytes of a command.
 const LINE_BYTES_MAX: u64 = 4096;
 /// Bytes of a message for which there is room without asking, and by which it is asked for more.
 pub const ROOM_BYTES: usize = 256 << 10;
 
 const TOO_LARGE: &str = "552 5.3.4 The message is too large";
+const GIVES_WAY: &str = "421 4.7.0 Others need this connection: come back when you have a message";
 const NO_ROOM: &str = "452 4.3.1 Too much mail is arriving at the same time: try again later";
 
 /// Who has an address.
@@ -47,6 +53,11 @@ pub trait Post {
         Some(Box::new(()))
     }
 
+    /// Is there once somebody else needs the connection of a client that says nothing.
+    fn is_needed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(pending::<()>())
+    }
+
     /// Takes a message; what its sender is replied.
     fn deliver<'a>(&'a self, recipients: &'a [String], message: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>>;
 }
@@ -68,6 +79,8 @@ pub struct Session<P, S> {
     has_sender: bool,
     recipients: Vec<String>,
     errors: u32,
+    /// Since the last message.
+    commands: u32,
 }
 
 /// Whether the session goes on.
@@ -89,6 +102,7 @@ where
             has_sender: false,
             recipients: Vec::new(),
             errors: 0,
+            commands: 0,
         }
     }
 
@@ -97,6 +111,10 @@ where
         let greeting = format!("220 {} heddle accepts mail for patterns", self.post.domain());
         self.send(&greeting).await?;
         while let Some(line) = self.line().await? {
+            self.commands += 1;
+            if self.commands > COMMANDS_MAX {
+                return self.send("421 4.7.0 Too many commands without a message").await;
+            }
             let request = Request::parse(&mut line.iter()).map(Request::into_owned);
             let next = match request {
                 Ok(request) => self.obey(request).await?,
@@ -111,9 +129,23 @@ where
 
     /// A command with its line's end. `None`: there are no more.
     async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Session { post, stream, .. } = self;
         let mut line = Vec::new();
-        let limited = &mut (&mut self.stream).take(LINE_BYTES_MAX);
-        in_time(limited.read_until(b'\n', &mut line)).await?;
+        let limited = &mut stream.take(LINE_BYTES_MAX);
+        let is_needed = async {
+            tokio::time::sleep(GRACE).await;
+            post.is_needed().await;
+        };
+        let read = tokio::select! {
+            biased;
+            read = in_time(limited.read_until(b'\n', &mut line)) => Some(read),
+            () = is_needed => None,
+        };
+        let Some(read) = read else {
+            self.send(GIVES_WAY).await?;
+            return Ok(None);
+        };
+        read?;
         if line.last() == Some(&b'\n') {
             return Ok(Some(line));
         }
@@ -233,6 +265,7 @@ where
         let Arrived { message, rooms } = arrived;
         let reply = self.post.deliver(&recipients, message).await;
         drop(rooms);
+        self.commands = 0;
         self.answer(&reply).await
     }
 
@@ -385,6 +418,54 @@ mod tests {
         assert_eq!(told, ERRORS_MAX as usize - 1);
         assert_eq!(codes.last().map(String::as_str), Some("421"));
         assert_eq!(codes.len(), 3 + ERRORS_MAX as usize);
+    }
+
+    #[tokio::test]
+    async fn whoever_only_talks_is_sent_away() {
+        let talk = "NOOP\r\n".repeat(1_000);
+        let (codes, _) = replied(&format!("HELO a\r\n{talk}")).await;
+        assert_eq!(codes.last().map(String::as_str), Some("421"));
+        assert_eq!(codes.len(), 2 + COMMANDS_MAX as usize);
+        let message = "MAIL FROM:<>\r\nRCPT TO:<ann@here.example>\r\nDATA\r\na\r\n.\r\n";
+        let (_, messages) = replied(&format!("HELO a\r\n{}", message.repeat(100))).await;
+        assert_eq!(messages.len(), 100);
+    }
+
+    /// Has no place for anybody who says nothing.
+    struct Crowded;
+
+    impl Post for Crowded {
+        fn domain(&self) -> &str {
+            "here.example"
+        }
+
+        fn addressee<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Addressee, ServiceError>> {
+            let found: Result<Addressee, ServiceError> = Ok(Addressee::Unknown);
+            Box::pin(std::future::ready(found))
+        }
+
+        fn is_needed(&self) -> BoxFuture<'_, ()> {
+            Box::pin(std::future::ready(()))
+        }
+
+        fn deliver<'a>(&'a self, _: &'a [String], _: Vec<u8>) -> BoxFuture<'a, Cow<'static, str>> {
+            let reply: Cow<'static, str> = "250 2.0.0 Message accepted".into();
+            Box::pin(std::future::ready(reply))
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_says_nothing_gives_way_to_others() {
+        let (mut client, server) = tokio::io::duplex(1 << 10);
+        let session = tokio::spawn(Session::new(Crowded, server).run());
+        client.write_all(b"HELO a\r\nNO").await.unwrap();
+        let mut replies = String::new();
+        client.read_to_string(&mut replies).await.unwrap();
+        assert!(
+            replies.ends_with(&format!("250 here.example\r\n{GIVES_WAY}\r\n")),
+            "{replies}"
+        );
+        assert!(session.await.unwrap().is_ok());
     }
 
     #[tokio::test]

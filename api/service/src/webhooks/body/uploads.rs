@@ -7,10 +7,11 @@ use futures_util::Stream;
 use futures_util::StreamExt;
 use heddle_execution::{ArrivedFiles, FileService};
 use heddle_files::FileError;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{Code, ServiceError};
 use heddle_model::file::{FileValue, Holder};
 use heddle_model::tenant::Tenant;
 use heddle_model::webhook::BodyKind;
+use heddle_runtime::aside_if_large;
 use multer::{Constraints, Multipart, SizeLimit};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -45,6 +46,17 @@ impl Place<'_> {
     fn takes(&self, field: &str, file_name: &str) -> bool {
         let fields = self.fields.as_deref();
         fields.is_none_or(|fields| !file_name.is_empty() && fields.contains(&field))
+    }
+
+    /// Does what takes time by so many bytes where no other request waits for it, if they are many.
+    async fn beside<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, UploadError> {
+        let done = aside_if_large(Some(self.tenant.as_u128()), bytes, work).await;
+        let done = done.ok_or_else(|| UploadError::Refused(Code::Internal.into()))?;
+        done.map_err(UploadError::Problem)
     }
 }
 
@@ -83,21 +95,22 @@ where
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
     let mut arrived = place.files.arriving(place.tenant, place.holder.clone());
-    let value = match kind {
+    let (value, bytes) = match kind {
         BodyKind::Multipart => form(content_type, body, place, &mut arrived).await?,
-        _ => whole(content_type, body, place, &mut arrived).await?,
+        _ => (whole(content_type, body, place, &mut arrived).await?, 0),
     };
-    let written = to_raw_value(&value)
-        .map_err(|error| UploadError::Problem(format!("can't be written as JSON: {error}")))?;
+    let write = move || to_raw_value(&value).map_err(|error| format!("can't be written as JSON: {error}"));
+    let written = place.beside(bytes, write).await?;
     Ok((written, arrived))
 }
 
+/// The fields of a form, and how many bytes their texts have.
 async fn form<E>(
     content_type: &str,
     body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
     place: &Place<'_>,
     arrived: &mut ArrivedFiles,
-) -> Result<Value, UploadError>
+) -> Result<(Value, usize), UploadError>
 where
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
@@ -110,7 +123,7 @@ where
         // What a part holds is handed on as it comes.
         left.store(i64::MAX, Ordering::Relaxed);
         let Some(mut part) = next else {
-            return Ok(Value::Object(fields.values));
+            return Ok((Value::Object(fields.values), text_bytes));
         };
         let name =
             head::name(&part).ok_or_else(|| UploadError::Problem("has a part without a name".to_owned()))?;
@@ -146,7 +159,9 @@ where
                     }
                     bytes.extend_from_slice(&piece);
                 }
-                Value::String(text(&part_type, &bytes).map_err(UploadError::Problem)?)
+                let count = bytes.len();
+                let read = move || text(&part_type, &bytes);
+                Value::String(place.beside(count, read).await?)
             }
         };
         fields.add(name, value).map_err(UploadError::Problem)?;
