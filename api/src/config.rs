@@ -168,7 +168,7 @@ pub struct Config {
     pub retention_runs_max: u64,
     /// Bytes of ended runs that are kept of a workspace, roughly; 0: any number.
     pub retention_bytes_max: u64,
-    /// The same in all workspaces that one user has made; 0: any number.
+    /// Bytes of ended runs that are kept in all workspaces that one user has made; 0: any number.
     pub retention_user_bytes_max: u64,
     /// How long entries of the audit log are kept.
     pub audit_retention: Duration,
@@ -182,7 +182,7 @@ pub struct Config {
     pub retention_journal_bytes_max: u64,
     /// Lines of the webhook log that are kept of a pattern; 0: any number.
     pub webhook_log_lines_max: u64,
-    /// The same of all patterns that one user has made; 0: any number.
+    /// Lines of the webhook log that are kept of all patterns that one user has made; 0: any number.
     pub webhook_log_user_lines_max: u64,
     /// Bytes of captured events of all webhooks of a user; 0: any number.
     pub tap_user_bytes_max: u64,

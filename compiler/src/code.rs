@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, unsentenced};
 use crate::expression::{Cost, cost, levels_at_most};
-use crate::findings::{Findings, TOLD_MAX};
+use crate::findings::{Findings, LISTED_MAX};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier, ModuleExportName, Statement};
 use oxc_parser::{Parser, ParserReturn};
@@ -78,7 +78,7 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
     let allocator = Allocator::default();
     let parsed = parse(source, &allocator);
     if !parsed.diagnostics.is_empty() || parsed.panicked {
-        let problems = parsed.diagnostics.iter().take(TOLD_MAX).map(|error| {
+        let problems = parsed.diagnostics.iter().take(LISTED_MAX).map(|error| {
             let label = error.labels.first();
             let start = label.map_or(source.len(), |label| label.offset() as usize);
             let end = start + label.map_or(0, |label| label.len() as usize);
@@ -95,7 +95,7 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
     let mut has_default = false;
     for statement in &parsed.program.body {
         match statement {
-            Statement::ImportDeclaration(_) if found.len() > TOLD_MAX => {}
+            Statement::ImportDeclaration(_) if found.len() > LISTED_MAX => {}
             Statement::ImportDeclaration(import) => {
                 if let Some((message, help)) = refused(import) {
                     let span = import.span();

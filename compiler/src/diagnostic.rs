@@ -66,7 +66,7 @@ pub struct Excerpt {
     /// The line of the parameter with which `text` begins, if the parameter has several; from 1.
     #[serde(skip)]
     pub line: Option<usize>,
-    /// The same places as editors count them.
+    /// Those places as editors count them.
     #[serde(skip)]
     pub utf16: Utf16,
 }
@@ -172,7 +172,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same about a node.
+    /// Says which node it is about.
     pub fn at_node(self, id: impl Into<String>) -> Self {
         Diagnostic {
             node_id: Some(id.into()),
@@ -180,7 +180,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same about a parameter.
+    /// Says which parameter of the node it is about.
     pub fn at_parameter(self, path: impl Into<String>) -> Self {
         Diagnostic {
             parameter: Some(path.into()),
@@ -188,7 +188,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same about a field of a definition, or all of it.
+    /// Says which definition it is about, or which field of it.
     pub fn at_definition(self, definition: &str, field: Option<&str>) -> Self {
         let path = format!("nodeDefinitions.{definition}");
         let path = field.map_or(path.clone(), |field| format!("{path}.{field}"));
@@ -203,7 +203,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same with advice, if there is any.
+    /// Adds advice, if there is any.
     pub fn with_help(self, help: impl Into<Option<String>>) -> Self {
         Diagnostic {
             help: help.into(),
@@ -211,7 +211,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same about a piece of a parameter's text.
+    /// Says which piece of the parameter's text it is about.
     pub fn with_excerpt(self, text: &str, span: Range<usize>) -> Self {
         Diagnostic {
             excerpt: Some(Excerpt::new(text, span)),

@@ -3,9 +3,11 @@
 //! Parsing is JavaScript's own grammar (oxc). An expression with anything in it that is not compiled becomes one call
 //! of the JavaScript engine (`script`), which evaluates the whole of it.
 
+mod built_ins;
 mod call;
 mod code;
 mod exact;
+mod hoisting;
 mod ir;
 mod items;
 mod lambda;

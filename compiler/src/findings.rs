@@ -6,8 +6,8 @@ use crate::expression::Cost;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Errors that are told of one graph, and warnings as well; the others are counted.
-pub(crate) const TOLD_MAX: usize = 100;
+/// Errors that are listed of one graph, and as many warnings; others are counted.
+pub(crate) const LISTED_MAX: usize = 100;
 /// Bytes of a message or of advice. What is named in it may be as long as the graph itself.
 const MESSAGE_BYTES_MAX: usize = 2_000;
 /// Bytes of a parameter's path.
@@ -42,7 +42,7 @@ struct Count {
 struct Reading {
     bytes_left: usize,
     again_bytes_left: usize,
-    /// Whether a source was refused, which is said once.
+    /// Whether a source was refused, which is reported once.
     is_over: bool,
 }
 
@@ -82,10 +82,10 @@ impl Findings {
         self.report(diagnostic.severity, || diagnostic);
     }
 
-    /// The same for one that is made only if it is told.
+    /// Adds a finding that is made only if it is listed; otherwise it is counted.
     pub fn report(&mut self, severity: Severity, make: impl FnOnce() -> Diagnostic) {
         let count = self.count(severity);
-        if count.listed >= TOLD_MAX {
+        if count.listed >= LISTED_MAX {
             count.more += 1;
             return;
         }
@@ -100,16 +100,16 @@ impl Findings {
         }
     }
 
-    /// Whether one more is told. What only helps, such as looking for a similar name, is not worth doing otherwise.
+    /// Whether one more is listed. What only helps, such as looking for a similar name, is not worth doing otherwise.
     pub fn has_room(&self, severity: Severity) -> bool {
         let count = match severity {
             Severity::Error => self.errors,
             Severity::Warning => self.warnings,
         };
-        count.listed < TOLD_MAX
+        count.listed < LISTED_MAX
     }
 
-    /// "did you mean", when one of `known` is close to what was written, and it is told.
+    /// "did you mean", when one of `known` is close to what was written, and the finding is listed.
     pub fn did_you_mean<'a>(
         &self,
         severity: Severity,
@@ -122,7 +122,7 @@ impl Findings {
         }
     }
 
-    /// The same where it is known that it is told, or where findings can't be asked.
+    /// What looks for similar names, for callers who know that a finding is listed, or can't ask the findings.
     pub fn similar(&self) -> Similar {
         self.similar.clone()
     }
@@ -167,7 +167,7 @@ impl Findings {
         sort(&mut self.listed, node_ids);
     }
 
-    /// All that are told, and then how many more there are.
+    /// All findings that are listed, and then how many more there are.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         let more = |count: Count, one: &str, several: &str| match count.more {
             0 => None,
@@ -218,7 +218,7 @@ impl Findings {
         )))
     }
 
-    /// Whether there was more JavaScript than is read, which was said: nothing more needs to be made of it.
+    /// Whether there was more JavaScript than is read, which was reported: nothing more needs to be made of it.
     pub fn has_too_much_source(&self) -> bool {
         self.reading.is_over
     }
@@ -249,7 +249,7 @@ fn bounded(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic
 }
 
-/// A name that is told with each of many findings.
+/// A name that is part of each of many findings.
 pub(crate) fn cut_name(name: &str) -> String {
     let begun = name.floor_char_boundary(PATH_BYTES_MAX);
     match name.get(..begun).filter(|_| begun < name.len()) {

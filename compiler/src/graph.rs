@@ -51,7 +51,7 @@ const DATA: &[&str] = &[
     "concurrency",
     "notes",
 ];
-/// Those of a node's data that do nothing beside it, where editors keep fields of their own.
+/// Fields that only count within a node's `data`; beside it, editors keep fields of their own by these names.
 const DATA_ONLY: &[&str] = &[
     "parameters",
     "onError",
@@ -90,9 +90,9 @@ pub(crate) struct Node {
     pub timeout_ms: u32,
     /// Once for every element of a list; without a word on it, graphs of items have it where a node works on single items.
     pub each: Option<bool>,
-    /// Of a list that comes, only the first item counts.
+    /// Whether only the first item of a list counts.
     pub once: bool,
-    /// One empty item leaves rather than none.
+    /// Whether one empty item leaves rather than none.
     pub always: bool,
     pub concurrency: Option<u32>,
 }

@@ -172,7 +172,7 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
         let block = is_block.then(|| self.push(placed.part_of(id.clone(), Part::Block(0..0))));
         let inputs = match is_block {
             true => vec!["in".to_owned()],
-            false => spot.inputs.iter().map(|socket| socket.name.to_owned()).collect(),
+            false => spot.inputs.iter().map(|port| port.name.to_owned()).collect(),
         };
         let inside = self.place(inner, &format!("{id}/"), Some(&inputs), placed.timeout_ms);
         let rim_id = match is_block {
@@ -372,18 +372,13 @@ impl<'c, 'a> Placed<'c, 'a> {
         match &self.part {
             Part::Entry(inputs) => inputs.clone(),
             Part::Rim => vec!["in".to_owned()],
-            _ => self
-                .spot
-                .inputs
-                .iter()
-                .map(|socket| socket.name.to_owned())
-                .collect(),
+            _ => self.spot.inputs.iter().map(|port| port.name.to_owned()).collect(),
         }
     }
 
     /// Names of the output ports.
     pub fn outputs(&self) -> Vec<String> {
-        let drawn = self.spot.outputs.iter().map(|socket| socket.name.to_owned());
+        let drawn = self.spot.outputs.iter().map(|port| port.name.to_owned());
         match self.part {
             Part::InnerReturn => ["out".to_owned()].into_iter().chain(drawn).collect(),
             // Errors don't come out of the inner graph.

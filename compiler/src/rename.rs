@@ -163,7 +163,7 @@ impl Edits<'_> {
         }
     }
 
-    /// The same of what is within a value, one step behind its path.
+    /// Looks for the label within a value, one step below its path.
     fn within(
         &mut self,
         node: &str,

@@ -21,7 +21,7 @@ pub(crate) struct BodyPorts {
     pub next: usize,
 }
 
-/// Those of ForEach and Loop.
+/// The ports of ForEach and Loop.
 pub(crate) const LOOP_PORTS: BodyPorts = BodyPorts { item: 0, next: 1 };
 
 /// An edge by numbers.

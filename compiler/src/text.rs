@@ -154,7 +154,7 @@ fn skip_string(bytes: &mut std::str::Bytes<'_>) {
 pub struct Fingerprints(RandomState);
 
 impl Fingerprints {
-    /// Of a JSON text. Fails as reading it would: with numbers that are too large, say, or more than 128 levels.
+    /// Measures a JSON text. Fails as reading it would: with numbers that are too large, say, or more than 128 levels.
     pub fn of(&self, text: &str) -> Result<u64, serde_json::Error> {
         let mut reader = serde_json::Deserializer::from_str(text);
         let found = Fingerprint(&self.0).deserialize(&mut reader)?;

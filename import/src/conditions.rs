@@ -26,7 +26,7 @@ struct Condition {
 }
 
 impl Conditions {
-    /// Those of If and Filter.
+    /// The conditions of If and Filter nodes.
     pub fn of_node(node: &Node) -> Conditions {
         let combined = node.choice(&["combineOperation"], node.choice(&["combineConditions"], "all"));
         if node.version < 2.0 {

@@ -1,5 +1,5 @@
-//! Expressions that read something of what may be missing, for which n8n gives nothing. By itself such an expression gives
-//! nothing here either; within a longer one it would take all of it along.
+//! Expressions that read a property of a value that may be missing, for which n8n gives an empty value. By itself such an expression is
+//! empty here too; as a part of a longer one, it would make all of that empty.
 
 use crate::scan::{Stretch, is_name_byte, stretches};
 use heddle_compiler::expression::{Piece, split};

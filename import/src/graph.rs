@@ -19,10 +19,10 @@ use crate::workflow::{Calls, Edge, Node, OnError, Workflow};
 use heddle_catalogue::{NO_OP, Role, TRANSFORM};
 use serde_json::{Value, json};
 
-/// Kinds of nodes of which several expressions can become one, so that what one throws is more than its own value.
+/// Kinds of nodes for which several expressions can become one, so that one that throws takes the others' values along.
 const COMPOSED: &[&str] = &["if", "filter", "switch", "set", "dateTime"];
 
-/// Draws the pattern. What is broken in n8n is told of the nodes that have it.
+/// Draws the pattern. Expressions that are broken in n8n are reported at their nodes.
 pub(crate) fn draw(workflow: &Workflow, calls: &Calls, broken: &[Broken], report: &mut Report) -> Drawn {
     let mut drawn = Drawn {
         settings: settings(workflow, calls, report),
@@ -350,7 +350,7 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
     (first.unwrap_or_else(|| last.clone()), last)
 }
 
-/// What n8n has, kept for whoever finishes the work.
+/// n8n's own form of the node, kept for people who finish the work.
 fn original(node: &Node) -> Value {
     json!({"type": node.full_type, "typeVersion": node.version, "parameters": node.parameters})
 }
@@ -383,7 +383,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
     let is_apart = node.kind == "set" && node.choice(&["mode"], "manual") != "raw";
     let joins = COMPOSED.contains(&node.kind.as_str()) && !is_apart;
     if joins && translation.stub.is_none() && deep::calls_what_may_be_missing(&parameters) {
-        let message = "an expression calls a method of something that may be missing: n8n gives nothing for it alone, here it is part of a longer expression";
+        let message = "an expression calls a method on a value that may be missing: n8n leaves only that part empty, here it is part of a longer expression";
         report.add(remark(
             here,
             Level::Approximate,
@@ -393,10 +393,12 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
     }
     if node.always && translation.stub.is_none() {
         let message = match (begins_rounds(node), &node.on_error) {
-            (true, _) => Some("without items no round begins; n8n begins one with an empty item"),
-            (_, OnError::Branch) => Some(
-                "if it fails, only the error leaves; n8n lets an empty item leave by the first output as well",
-            ),
+            (true, _) => {
+                Some("without items the loop executes no round; n8n executes one with an empty item")
+            }
+            (_, OnError::Branch) => {
+                Some("if it fails, only the error leaves; n8n also sends an empty item to the first output")
+            }
             _ => None,
         };
         if let Some(message) = message {
@@ -408,7 +410,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
         let message = "after a failure the item is `{error: {message, code, nodeId}}`";
         report.add(remark(here, Level::Approximate, "on-error", message.to_owned()));
     }
-    named::tell(scene, here, report);
+    named::check(scene, here, report);
     if let Some((kind, name)) = &translation.connection {
         report.connection(ConnectionNeeded {
             name: name.clone(),
@@ -419,7 +421,7 @@ fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id:
     }
 }
 
-/// Which fields a connection needs, as far as n8n's type of credentials tells.
+/// Which fields a connection needs, as far as n8n's type of credentials says.
 fn fields(kind: &str) -> Vec<String> {
     let fields: &[&str] = match kind {
         "httpHeaderAuth" => &["apiKey", "headerName", "hosts"],
@@ -437,7 +439,7 @@ fn fields(kind: &str) -> Vec<String> {
     fields.iter().map(|field| (*field).to_owned()).collect()
 }
 
-/// Of the nodes that one became, that which fails through its port `error`.
+/// The node that fails through its port `error`, of those that one of n8n's became.
 fn branching(drawn: &Drawn, owner: &str) -> Option<String> {
     let branches = |node: &&DrawnNode| node.owner == owner && node.on_error == Some("branch");
     drawn.nodes.iter().rfind(branches).map(|node| node.id.clone())
@@ -472,7 +474,7 @@ fn meetings(
         let follows = |other: usize| other == place || flow.leads(place, other);
         let mut lists = on_lists.iter().enumerate().filter(|(_, is_on_list)| **is_on_list);
         if lists.any(|(other, _)| follows(other)) {
-            let message = "several edges meet here: what follows gets the items of all of them in one list; n8n executes it once for each edge";
+            let message = "several edges meet here: the next node gets the items of all of them in one list; n8n executes it once for each edge";
             let here = Some((drawn.last.as_str(), node));
             report.add(remark(
                 here,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// Looks at all that a node's parameters name.
-pub(crate) fn tell(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
+pub(crate) fn check(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
     let text = Value::Object(scene.node.parameters.clone()).to_string();
     let text = text.replace("\\\"", "\"");
     // In the order of their names.

@@ -66,7 +66,7 @@ pub struct Api {
 pub struct ApiReport {
     /// Connections to make.
     pub connections: Vec<ApiConnection>,
-    /// The operations that were wanted.
+    /// The operations that were asked for.
     pub operations: Vec<ApiOperation>,
     /// What could not be taken over.
     pub items: Vec<ApiItem>,
@@ -180,7 +180,7 @@ pub fn read(document: &Value, selection: &Selection) -> Result<Api, Refused> {
         root: document,
         known: &known,
     };
-    let wanted = wanted(found(document)?, selection)?;
+    let selected = selected(found(document)?, selection)?;
     let title = text(document.root, "/info/title");
     let mut making = Making {
         document,
@@ -193,7 +193,7 @@ pub fn read(document: &Value, selection: &Selection) -> Result<Api, Refused> {
         bytes: 0,
     };
     making.of_document();
-    for operation in &wanted {
+    for operation in &selected {
         making.take(operation);
     }
     Ok(Api {
@@ -292,7 +292,7 @@ fn found(document: Document<'_>) -> Result<Vec<Operation<'_>>, Refused> {
 }
 
 /// Those that are named by id or tag; each name must be one.
-fn wanted<'d>(all: Vec<Operation<'d>>, selection: &Selection) -> Result<Vec<Operation<'d>>, Refused> {
+fn selected<'d>(all: Vec<Operation<'d>>, selection: &Selection) -> Result<Vec<Operation<'d>>, Refused> {
     if let Some(base) = selection.base_url.as_ref().filter(|base| !is_base(base)) {
         return Err(Refused(format!(
             "`{base}` can't be the base address: it begins with https:// or http://, and has no query"
@@ -324,13 +324,13 @@ fn wanted<'d>(all: Vec<Operation<'d>>, selection: &Selection) -> Result<Vec<Oper
         let mut own = operation.tags().into_iter();
         is_all || ids.contains(operation.id.as_str()) || own.any(|tag| tags.contains(tag))
     };
-    let wanted: Vec<Operation<'d>> = all.into_iter().filter(is_wanted).collect();
-    match wanted.len() {
+    let selected: Vec<Operation<'d>> = all.into_iter().filter(is_wanted).collect();
+    match selected.len() {
         0 => Err(Refused("it has no operations".to_owned())),
         count if count > IMPORTED_MAX => Err(Refused(format!(
-            "{count} operations are wanted, and at most {IMPORTED_MAX} are imported together: choose by id or tag"
+            "{count} operations are selected, and at most {IMPORTED_MAX} are imported together: choose some by id or tag"
         ))),
-        _ => Ok(wanted),
+        _ => Ok(selected),
     }
 }
 
@@ -427,7 +427,7 @@ impl<'d> Making<'d, '_> {
             Security::By(credentials) => Some(Some(credentials)),
             Security::Other(schemes) => {
                 left.push(format!(
-                    "no connection can have its security `{schemes}`: its requests are sent without"
+                    "connections don't support its security `{schemes}`: its requests are sent without credentials"
                 ));
                 base.is_none().then_some(None)
             }

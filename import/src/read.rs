@@ -43,7 +43,7 @@ pub fn find(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused>
     Ok(workflows)
 }
 
-/// The same of parts of workflows, as n8n's editor copies them. What is written within their nodes stays there.
+/// The parts of workflows in a JSON value, as n8n's editor copies them. What is written within their nodes stays there.
 pub fn find_fragments(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused> {
     let mut workflows = given(value, default_name)?;
     for workflow in &mut workflows {

@@ -1,5 +1,5 @@
-//! What the compiler does not take is repaired by what it says: an expression becomes undefined, a node a stub, edges that
-//! meet a Merge. Each is told in the report, and none is left out.
+//! Repairs what the compiler refuses, by its findings: an expression becomes undefined, a node a stub, and edges that meet a Merge.
+//! Each repair is in the report.
 
 use crate::broken::{Broken, Originals};
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind};

@@ -15,7 +15,7 @@ const VALUE_BYTES: usize = 16;
 
 /// Why a node is a stub for which there is no room.
 pub(crate) const TOO_LARGE: &str =
-    "what becomes of all nodes together would be too large: import some of them at a time";
+    "the pattern would be too large with all nodes: import some of them at a time";
 
 /// The room of one pattern.
 pub(crate) struct Room(usize);

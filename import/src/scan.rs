@@ -16,7 +16,7 @@ pub(crate) fn stretches(source: &str) -> Vec<Stretch<'_>> {
     read(source).0
 }
 
-/// The same, and how many bytes were read for the ends of regular expressions that have none.
+/// Code and texts, and how many bytes were read in search of the ends of regular expressions that have none.
 fn read(source: &str) -> (Vec<Stretch<'_>>, usize) {
     let bytes = source.as_bytes();
     let in_vain_max = IN_VAIN_LEAST + IN_VAIN_FACTOR * bytes.len();

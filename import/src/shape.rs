@@ -105,11 +105,11 @@ pub(crate) struct Flow {
     places: HashMap<String, usize>,
     /// What nodes read of those before them.
     pub readers: Readers,
-    /// Of each node, where the main edges of its outputs lead but for the first output.
+    /// For each node, where the main edges of its outputs lead, but for the first output.
     others: Vec<Vec<usize>>,
-    /// Of each node, whether an edge of it may bring several items, whatever it gets.
+    /// For each node, whether an edge of it may bring several items, whatever it gets.
     several: Vec<bool>,
-    /// Of each node, whether it loses which item came of which, as far as that is not seen before it executes.
+    /// For each node, whether it may lose track of which item came of which, as far as that can't be known before it executes.
     loses: Vec<bool>,
 }
 

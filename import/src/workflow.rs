@@ -139,7 +139,7 @@ impl Workflow {
         self.calls_one(|called| called == id)
     }
 
-    /// The same of any that is one of these, for which each node is looked at once.
+    /// Whether a node of it names any workflow for which `is_one` holds; each node is looked at once.
     pub fn calls_one(&self, is_one: impl Fn(&str) -> bool) -> bool {
         let nodes = self.nodes.iter().filter(|node| node.kind == "executeWorkflow");
         let called = nodes.filter_map(|node| node.located("workflowId").as_str());

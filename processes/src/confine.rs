@@ -54,6 +54,14 @@ pub fn give_way(niceness: u8) {
     let _ = niceness;
 }
 
+/// Asks the scheduler for short turns of the processor for the calling thread and those that it will start: what has waited for a message
+/// then has its turn before threads that compute, whose turns take milliseconds. Shares of the processor stay as they are. Linux knows this
+/// since 6.12; older kernels and other systems go on as before, and so does a process that was given another policy than the usual one.
+pub fn take_short_turns() {
+    #[cfg(target_os = "linux")]
+    linux::take_short_turns();
+}
+
 /// Puts up all of it.
 pub fn confine(socket: &UnixStream, limits: &Limits, rights: Rights) -> Result<Layers, ChannelError> {
     // A full pipe must not hold the worker: what it says is kept only as far as there is room.

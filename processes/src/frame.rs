@@ -6,9 +6,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-/// Of a length.
+/// Bytes of the length that stands before a frame.
 pub(crate) const HEADER_BYTES: usize = 4;
-/// For which room is made at once, whatever a length claims.
+/// Bytes for which room is made at once, whatever a length claims.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Why a frame was not sent or received.

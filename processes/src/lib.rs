@@ -17,7 +17,7 @@ mod starter;
 mod worker;
 
 pub use channel::Channel;
-pub use confine::{close_sockets, close_threads, give_way};
+pub use confine::{close_sockets, close_threads, give_way, take_short_turns};
 pub use error::ChannelError;
 pub use frame::{Frame, FrameError, Receiver, Sender};
 pub use layers::{Layers, Rights};

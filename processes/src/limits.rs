@@ -14,13 +14,13 @@ pub struct Limits {
     pub processor_seconds_max: u64,
     /// Open files and sockets: RLIMIT_NOFILE.
     pub files_max: u64,
-    /// Of one file that it writes: RLIMIT_FSIZE.
+    /// How large a file may be that it writes: RLIMIT_FSIZE.
     pub file_bytes_max: u64,
     /// How much less urgent than its parent it is: 0 to 19.
     pub niceness: u8,
-    /// Of one request.
+    /// How large one request may be.
     pub request_bytes_max: usize,
-    /// Of one answer.
+    /// How large one answer may be.
     pub answer_bytes_max: usize,
 }
 

@@ -20,9 +20,9 @@ use tokio::sync::Notify;
 
 /// That are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// Of a buffer for what has come, that is kept for more.
+/// Bytes of a buffer that is kept for what comes next.
 const KEPT_BYTES_MAX: usize = 1 << 20;
-/// What a frame that waits is counted as besides its bytes.
+/// Bytes that a waiting frame is counted as in addition to its own.
 const WAITING_BYTES: usize = 128;
 /// Frames that are sent by one call of the system.
 const TOGETHER_MAX: usize = 64;
@@ -31,7 +31,7 @@ const HELD_BYTES_MAX: usize = READ_BYTES;
 /// Descriptors that go with one frame; what the system allows is more.
 pub const DESCRIPTORS_MAX: usize = 200;
 
-/// A frame, and the descriptors that came with what has been received.
+/// A frame, and the descriptors that came with all that has been received.
 pub type WithDescriptors<'a> = (&'a [u8], &'a mut VecDeque<OwnedFd>);
 
 /// How much may be under way.
@@ -52,11 +52,11 @@ struct Shared {
     /// Waited for until it can be read from, and for nothing else: of each frame that the other side has read, the system tells
     /// whoever waits until it can be written to, so that a thread would be woken which has nothing to do.
     socket: AsyncFd<UnixStream>,
-    /// The same socket, to wait for when it takes no more: the system takes a descriptor only once.
+    /// A second descriptor of the socket, to wait for when it takes no more: the system's list of what is waited for takes each only once.
     full: OwnedFd,
     limits: LinkLimits,
     queue: Mutex<Queue>,
-    /// Told when the socket takes no more for now.
+    /// Notified when the socket takes no more for now.
     blocked: Notify,
 }
 
@@ -178,7 +178,7 @@ impl Begun {
         Ok(rustix::net::sendmsg(socket, &pieces, &mut control, send_flags())?)
     }
 
-    /// Forgets what has been sent, and says what that was counted as.
+    /// Forgets what has been sent, and gives the bytes that it was counted as.
     fn drop_sent(&mut self, sent: usize) -> usize {
         let (mut rest, mut counted) = (sent, sent);
         while let Some(first) = self.frames.front() {
@@ -359,7 +359,7 @@ impl LinkReceiver {
         }
     }
 
-    /// The same without having waited: `None` is as well that nothing has come.
+    /// Takes what has come without having waited: `None` also means that nothing has.
     pub fn fill_now(&mut self) -> io::Result<Option<bool>> {
         self.make_room();
         match self.read() {

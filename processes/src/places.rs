@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 
-/// Owners from which on those of whom nobody has or wants a place are forgotten.
+/// Beyond so many owners, those who neither have nor want a place are forgotten.
 pub const REMEMBERED_MAX: usize = 1_024;
 
 /// As many places for each owner.

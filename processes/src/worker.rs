@@ -20,9 +20,9 @@ use tokio::time::timeout;
 
 /// A worker that closed its socket gets so long to end.
 const END_MAX: Duration = Duration::from_secs(1);
-/// Of what a worker said last, that is kept; what a pipe holds at most.
+/// Bytes that are kept of what a worker said last; a pipe holds no more.
 const LAST_WORDS_BYTES_MAX: u64 = 64 << 10;
-/// Of that, the end.
+/// Characters at the end of that which are shown.
 const LAST_WORDS_CHARS_MAX: usize = 1_000;
 /// Signals by which a process ends itself, or the system ends one that used up its processor time.
 const SIGABRT: i32 = 6;
@@ -128,7 +128,7 @@ pub enum WorkerError {
         /// What it may have.
         bytes_max: usize,
     },
-    /// The answer can't be read, in the words of whoever tried.
+    /// The answer can't be read, with the reader's reason.
     #[error("the worker's answer can't be used: {0}")]
     Malformed(String),
     /// An earlier request of this worker was given up, or failed.

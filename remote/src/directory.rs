@@ -37,7 +37,7 @@ pub struct Config {
 pub struct Locked {
     /// The pattern's id.
     pub id: String,
-    /// Of the pattern, as the server counts.
+    /// The pattern's version, as the server counts.
     pub version: i64,
     /// When the server had last changed it.
     pub updated_at: String,
@@ -123,7 +123,7 @@ impl Directory {
         let root = from.ancestors().find(|above| above.join(CONFIG).is_file());
         let root = root.ok_or_else(|| {
             Error::Usage(format!(
-                "{} is in no workspace's directory: there is no {CONFIG}. `heddle init` makes one",
+                "{} is not in the directory of a workspace, which has a {CONFIG}: `heddle init` makes one",
                 from.display()
             ))
         })?;

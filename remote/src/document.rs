@@ -27,7 +27,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Of a pattern as the server gives it, or as a file has it, which may also be the graph alone. `None`: it is not a pattern.
+    /// The document of a pattern as the server gives it, or as a file has it, which may also be the graph alone. `None`: it is not a pattern.
     pub fn of(pattern: &Value) -> Option<Self> {
         let given = pattern.as_object()?;
         if given.contains_key("nodes") && !given.contains_key("graphData") {

@@ -41,7 +41,7 @@ pub struct Environment {
 struct Stored {
     id: String,
     document: Value,
-    /// Of the variables.
+    /// The tag (`ETag`) of the variables.
     tag: Option<String>,
     /// What runs by the clock there, by the names of patterns' directories.
     deployments: BTreeMap<String, String>,

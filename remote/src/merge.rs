@@ -16,7 +16,7 @@ pub enum Prefer {
     Theirs,
 }
 
-/// The same place, changed by both.
+/// A place that both have changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     /// Where: `node "Where to?" (where), parameters.cases`, or `the name`.
@@ -52,7 +52,7 @@ pub fn merge(
     (document, merging.conflicts)
 }
 
-/// The same of two objects that are not patterns: by field, and lists as single values.
+/// Merges two objects that are not patterns: by field, and lists as single values.
 pub fn merge_values(
     [base, ours, theirs]: [&Value; 3],
     prefer: Option<Prefer>,

@@ -14,7 +14,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(120);
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Patterns of a page; the service gives no more.
 const PAGE: usize = 100;
-/// The same of tests, of which a list has little each.
+/// Tests of a page; a list has little of each.
 const TESTS_PAGE: usize = 1000;
 
 /// A server, with a key to one of its workspaces.
@@ -137,7 +137,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// The same for what has a tag: with `if_match`, only if that is still its tag. Gives the tag of the answer.
+    /// Asks about what has a tag (`ETag`): with `if_match`, only if that is still its tag. Gives the tag of the answer, too.
     ///
     /// # Errors
     ///

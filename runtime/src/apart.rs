@@ -1,4 +1,5 @@
-//! Futures of what seldom happens, out of the way of all else. Knows nothing of what they do.
+//! Boxes futures of what seldom happens, so that they are no part of those that are polled for each run or request. Knows nothing of what
+//! they do.
 
 use std::pin::Pin;
 

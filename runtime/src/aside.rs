@@ -33,7 +33,7 @@ pub async fn aside<T: Send + 'static>(
     }
 }
 
-/// The same where it takes time by so many bytes: few are no reason to go elsewhere.
+/// Does what takes time in proportion to `bytes`: aside if they are many, and on this thread if they are few.
 pub async fn aside_if_large<T: Send + 'static>(
     owner: Option<u128>,
     bytes: usize,

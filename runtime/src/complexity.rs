@@ -18,7 +18,7 @@ const DEPTH_MAX: usize = 10_000;
 /// Of one function: loops times the variables that it uses, for so many values may the compiler have to carry through
 /// them. The worst function of an engine of 10 MB has 46,000.
 const CARRIED_MAX: usize = 500_000;
-/// The same of all functions together; of that engine they have 267,000.
+/// Loops times variables of all functions together; of that engine they are 267,000.
 const CARRIED_TOTAL_MAX: usize = 5_000_000;
 /// Of one function: other blocks times variables, which cost less; of that engine at most 163,000.
 const JOINED_MAX: usize = 4_000_000;

@@ -13,7 +13,7 @@ pub fn reaches_outside(kind: &str) -> bool {
     reach(kind) == Reach::Outside
 }
 
-/// The same of an effect that a run asks for.
+/// Whether an effect that a run asks for reads or changes something outside of the run.
 pub fn is_outside(manifest: &Manifest, kind: &str, request: Option<&str>) -> bool {
     #[derive(Deserialize)]
     struct Named {
@@ -40,7 +40,7 @@ pub fn stop(kind: &str, node_id: Option<&str>) -> Stop {
     )
 }
 
-/// The same where it would use a secret that the run must not have: a signature can be as good as the key.
+/// Ends the run before an effect begins that would use a secret which the run must not have: a signature can be as good as the key.
 pub fn stop_at_secret(kind: &str, node_id: Option<&str>) -> Stop {
     Stop::new(
         NOT_PINNED,

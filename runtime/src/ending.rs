@@ -91,7 +91,7 @@ pub fn outcome(report: Report, ending: &Ending) -> Result<Outcome, Masking> {
     if !ending.vault.was_used() {
         return Ok(outcome);
     }
-    if is_small(bytes_of(&outcome)) {
+    if is_small(bytes_of(&outcome).saturating_add(ending.vault.spelling_bytes(None))) {
         return Ok(mask(&ending.vault, outcome));
     }
     let (vault, owner, started) = (ending.vault.clone(), ending.owner, ending.started);

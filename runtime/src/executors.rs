@@ -50,9 +50,9 @@ pub struct Executors {
     /// Where their sockets are read.
     runtime: Handle,
     /// Of all tenants that have none of their own.
-    shared: Vec<Arc<Standing>>,
+    shared: Vec<Arc<ExecutorSlot>>,
     /// Of the tenants that are in groups.
-    of_tenants: HashMap<u128, Arc<[Arc<Standing>]>>,
+    of_tenants: HashMap<u128, Arc<[Arc<ExecutorSlot>]>>,
     keepers: Vec<AbortHandle>,
     alone: Arc<Semaphore>,
     looks: Looks,
@@ -71,9 +71,9 @@ pub enum Company {
 
 /// A place for an executor.
 #[derive(Default)]
-struct Standing(Mutex<Option<Arc<Executor>>>);
+struct ExecutorSlot(Mutex<Option<Arc<Executor>>>);
 
-impl Standing {
+impl ExecutorSlot {
     fn locked(&self) -> MutexGuard<'_, Option<Arc<Executor>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,9 +108,9 @@ impl Executors {
         let setting = Arc::new(setting);
         let (changes, _) = watch::channel(0);
         let mut keepers = Vec::new();
-        let mut places = |processes: usize| -> Vec<Arc<Standing>> {
+        let mut places = |processes: usize| -> Vec<Arc<ExecutorSlot>> {
             let started = (0..processes.max(1)).map(|_| {
-                let place = Arc::<Standing>::default();
+                let place = Arc::<ExecutorSlot>::default();
                 let keeping = keep(setting.clone(), place.clone(), changes.clone());
                 keepers.push(runtime.spawn(keeping).abort_handle());
                 place
@@ -120,7 +120,7 @@ impl Executors {
         let shared = places(setting.executors.processes);
         let mut of_tenants = HashMap::new();
         for group in &setting.executors.groups {
-            let own: Arc<[Arc<Standing>]> = places(group.processes).into();
+            let own: Arc<[Arc<ExecutorSlot>]> = places(group.processes).into();
             of_tenants.extend(group.tenants.iter().map(|tenant| (*tenant, own.clone())));
         }
         Executors {
@@ -272,7 +272,7 @@ impl Executors {
         standing.filter_map(|executor| executor.process_id()).collect()
     }
 
-    fn places(&self, tenant: Option<u128>) -> &[Arc<Standing>] {
+    fn places(&self, tenant: Option<u128>) -> &[Arc<ExecutorSlot>] {
         let own = tenant.and_then(|tenant| self.of_tenants.get(&tenant));
         own.map_or(&self.shared, |own| own)
     }
@@ -294,7 +294,7 @@ fn own_runtime() -> Option<Handle> {
 }
 
 /// Keeps an executor in its place.
-async fn keep(setting: Arc<Setting>, place: Arc<Standing>, changes: watch::Sender<u64>) {
+async fn keep(setting: Arc<Setting>, place: Arc<ExecutorSlot>, changes: watch::Sender<u64>) {
     let mut wait = RESTART_MIN;
     loop {
         let began = monotonic();

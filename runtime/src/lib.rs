@@ -62,7 +62,7 @@ pub use effects::{
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp, body_within, names_as_here, names_for};
 pub use executors::{Company, Interrupted};
 pub use fetch::{Fetch, Fetched};
-pub use heddle_processes::WorkerProgram;
+pub use heddle_processes::{WorkerProgram, take_short_turns};
 /// How secrets are hidden in what a run leaves behind, for those who test that anything may be left.
 pub mod masking {
     pub use crate::secrets::{MASK, Vault};
@@ -95,7 +95,7 @@ pub use precompile::{PrecompileError, PrecompiledModule, is_precompiled, precomp
 pub use probe::{Probe, ProbeWay, Probed};
 pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
-pub use replay::{Answers, Asked, NOT_RECORDED, Unanswered};
+pub use replay::{Answers, NOT_RECORDED, RequestLog, Unanswered};
 pub use request::{Callbacks, RunRequest};
 pub use retry_after::retry_after;
 pub use runtime::{INTERRUPTED, Runtime, RuntimeError};

@@ -1,4 +1,4 @@
-//! What the machine has.
+//! How much memory the machine has.
 
 /// The machine's memory in bytes. `None`: it is not known.
 pub fn memory() -> Option<u64> {

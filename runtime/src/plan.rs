@@ -170,7 +170,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same for a program that is executed once: it takes no place among those that are kept.
+    /// Plans a program that is executed once: it takes no place among those that are kept.
     pub fn for_once(mut self) -> Self {
         if let State::Open(open) = &mut self.0 {
             open.is_kept = false;

@@ -1,6 +1,6 @@
 //! Replays: a run that has ended executes again, and each of its effects is answered with what is known of it. Nothing leaves,
-//! and nothing is waited for. The run's own module asks under the keys of the run's journal; another version is answered what
-//! the own module was when the same node asked for the same.
+//! and nothing is waited for. The run's own module asks under the keys of the run's journal; another version gets the answers that
+//! the run's own module got when the same node made the same request.
 //!
 //! Knows nothing of what effects do.
 
@@ -24,15 +24,15 @@ pub enum Answers {
         /// All that the journal has.
         entries: Vec<Entry>,
         /// Where it is noted.
-        noted: Option<Asked>,
+        noted: Option<RequestLog>,
     },
     /// With what was noted of the run's own module, for another version.
-    Noted(Asked),
+    Noted(RequestLog),
 }
 
 /// What replays of a run have asked for. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Asked(Arc<Mutex<Notes>>);
+pub struct RequestLog(Arc<Mutex<Notes>>);
 
 #[derive(Debug, Default)]
 struct Notes {
@@ -79,7 +79,7 @@ pub(crate) struct ReplayedEffect {
     pub request: [u8; 32],
 }
 
-impl Asked {
+impl RequestLog {
     /// What could not be answered, in the order in which it was asked for, once of each node and kind.
     pub fn unanswered(&self) -> Vec<Unanswered> {
         self.notes().unanswered.clone()
@@ -116,10 +116,10 @@ pub(crate) fn nonce(run_id: &str) -> String {
 enum Source {
     Journal {
         recorded: HashMap<String, (u64, String)>,
-        noted: Option<Asked>,
+        noted: Option<RequestLog>,
     },
     Noted {
-        asked: Asked,
+        asked: RequestLog,
         left: Left,
     },
 }
@@ -236,7 +236,7 @@ impl Left {
     }
 
     /// The answer to the same request of the same node, if there is one that was not given yet. Where there is none, that is noted.
-    fn take(&mut self, asked: &Asked, wanted: &ReplayedEffect) -> Option<Answer> {
+    fn take(&mut self, asked: &RequestLog, wanted: &ReplayedEffect) -> Option<Answer> {
         let node_id = wanted.node_id.clone().unwrap_or_default();
         let at = place(&node_id, &wanted.kind, &wanted.request);
         let found = self.answers.get_mut(&at).and_then(VecDeque::pop_front);

@@ -24,8 +24,8 @@ use heddle_catalogue::Start;
 use heddle_contract::abi::code;
 use heddle_contract::manifest::Manifest;
 use heddle_sandbox::{
-    Asked, EffectCode, EffectError, EffectHost, Limits, Origin, RequestHost, RunError, RunInput, Stop,
-    UNDER_WAY_MAX, Waited, Waiting, WatchEvent,
+    EffectCode, EffectError, EffectHost, EffectRequest, Limits, Origin, RequestHost, RunError, RunInput,
+    Stop, UNDER_WAY_MAX, Waited, Waiting, WatchEvent,
 };
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
@@ -58,7 +58,7 @@ pub struct Begun {
 pub struct Facts {
     /// How many have been started.
     pub started: u32,
-    /// How many of these no earlier execution had recorded, and the bytes that those of them sent which send something.
+    /// How many of these no earlier execution had recorded, and how many bytes they sent.
     pub begun: u32,
     pub egress_bytes: u64,
     /// When the first of those that have parked wants to be started again.
@@ -148,7 +148,7 @@ pub fn begin(
     let has_components = !manifest.components.is_empty();
     let senders = has_components.then(|| Senders::new(services.http.clone(), services.io.clone()));
     let connections = Arc::new(connections);
-    // The place before what is put there: what is made first is copied, and this has more than a kilobyte.
+    // The box comes first: a value that is made before its box is copied into it, and this one has more than a kilobyte.
     let place = Box::new_uninit();
     let host = RunHost {
         effects,
@@ -286,7 +286,7 @@ pub fn node_id(manifest: &Manifest, node: u32) -> Option<String> {
 }
 
 impl EffectHost for RunHost {
-    fn start(&mut self, asked: Asked) -> Result<(), Stop> {
+    fn start(&mut self, asked: EffectRequest) -> Result<(), Stop> {
         let id = self.effects.started();
         if id >= self.limits.effects_max {
             return Err(Stop::too_many_effects(&self.limits));
@@ -380,7 +380,7 @@ impl RunHost {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(&self, id: u32, key: &str, asked: Asked) -> Result<Prepared, EffectError> {
+    fn prepare(&self, id: u32, key: &str, asked: EffectRequest) -> Result<Prepared, EffectError> {
         let kind = asked.kind.as_str();
         let rights = &self.manifest.rights;
         // Waiting between attempts needs no right: it reaches nothing.
@@ -413,7 +413,7 @@ impl RunHost {
     }
 
     /// Whether an effect would make something of a secret's value.
-    fn uses_secret(&self, asked: &Asked) -> bool {
+    fn uses_secret(&self, asked: &EffectRequest) -> bool {
         let effect = self.services.effects.get(&asked.kind);
         effect.is_some_and(|effect| effect.reveals() != Reveals::Nothing)
             && asked.request.as_deref().is_some_and(looks_like_a_reference)

@@ -243,7 +243,7 @@ impl Runtime {
         })
     }
 
-    /// A program for executors, of which one says first whether it can be loaded.
+    /// A program for executors; one of them says first whether it can be loaded.
     fn sealed(
         &self,
         place: &InExecutors,
@@ -445,7 +445,7 @@ fn sandbox_config(config: &RuntimeConfig) -> SandboxConfig {
     }
 }
 
-/// Memory of all runs in a process, of which there may be several: at least so much that one run can have all that it may.
+/// Memory of all runs in one of so many processes: at least as much as one run may have.
 fn memory_of_a_process(config: &RuntimeConfig) -> usize {
     let all = config
         .runs_memory_bytes_max

@@ -3,45 +3,29 @@
 
 mod mask;
 mod reference;
+mod spelling;
+mod used;
 mod value;
 
 use crate::hosts;
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use heddle_sandbox::{Digest256, sha256};
 use heddle_sandbox::{EffectCode, EffectError};
 pub use mask::MASK;
 use mask::{MASKED_BYTES_MIN, Masker, begun};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use reference::{PREFIX, Reference};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use spelling::{COMPONENT, json_escaped, spellings};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use zeroize::Zeroizing;
+use used::Used;
 
 pub use value::{Secret, Secrets};
 
-/// Different values that one run may use.
-const USED_MAX: usize = 1_000;
-/// Their bytes together.
-const USED_BYTES_MAX: usize = 4 << 20;
-/// Bytes that a request may have once its secrets are in it.
-const REVEALED_BYTES_MAX: usize = 64 << 20;
-/// What JavaScript's encodeURIComponent leaves alone.
-const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'!')
-    .remove(b'~')
-    .remove(b'*')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')');
-
+/// Bytes by which secrets may make a request longer than it is with references: a run has many requests under way, which are counted
+/// without them.
+const REVEALED_BYTES_MAX: usize = 1 << 20;
 /// What stands at the end of a stranger's words where the rest of them is left out, often where no secret is known yet: in the process
 /// that has heard them. By it they are masked as what was cut, see [`Vault::mask_message`].
 pub const CUT: char = '…';
@@ -65,16 +49,6 @@ pub struct Vault {
     used: Mutex<Used>,
 }
 
-/// The values used so far.
-#[derive(Default)]
-struct Used {
-    values: Vec<Zeroizing<String>>,
-    digests: HashSet<Digest256>,
-    bytes: usize,
-    /// Of all values, made when it is first needed after a change.
-    masker: Option<Arc<Masker>>,
-}
-
 impl std::fmt::Debug for Vault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Vault")
@@ -94,7 +68,7 @@ impl Vault {
 
     /// Whether any secret has left the sandbox.
     pub fn was_used(&self) -> bool {
-        !self.used().values.is_empty()
+        !self.used().values().is_empty()
     }
 
     /// The request with every reference replaced by its secret, as far as it may go there.
@@ -198,7 +172,7 @@ impl Vault {
             .unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 
-    /// The same of JSON whose last text was cut: a secret may have begun there whose rest is not known to be one.
+    /// Masks JSON whose last text was cut: a secret may have begun there whose rest is not recognised as one.
     pub fn mask_cut_json(&self, json: Box<RawValue>) -> Box<RawValue> {
         let text = json.get();
         let cut = text.trim_end_matches([']', '}']).strip_suffix('"');
@@ -249,7 +223,7 @@ impl Vault {
     /// How many bytes at the end of a text may be the beginning of a secret that this run has used.
     fn begun(&self, text: &str) -> usize {
         let used = self.used();
-        let spellings = used.values.iter().flat_map(|value| spellings(value));
+        let spellings = used.values().iter().flat_map(|value| spellings(value));
         let wanted = spellings.filter(|spelling| spelling.len() > MASKED_BYTES_MIN);
         let lengths = wanted.map(|spelling| begun(text.as_bytes(), spelling.as_bytes()));
         lengths.max().unwrap_or_default()
@@ -278,10 +252,10 @@ impl Vault {
                 Some(value) if within_json => revealed.push_str(json_escaped(value).as_str()),
                 Some(value) => revealed.push_str(value),
             }
-            *room = room.checked_sub(revealed.len() - length_before).ok_or_else(|| {
+            let longer = (revealed.len() - length_before).saturating_sub(found.len);
+            *room = room.checked_sub(longer).ok_or_else(|| {
                 let message = format!(
-                    "With its secrets inserted, the request would be larger than {} MiB. Refer to them \
-                         less often.",
+                    "With its secrets inserted, the request would be more than {} MiB larger. Refer to them less often.",
                     REVEALED_BYTES_MAX >> 20
                 );
                 EffectError::new(EffectCode::EffectLimit, message)
@@ -314,28 +288,18 @@ impl Vault {
         Ok(Some(secret.expose()))
     }
 
+    /// About how many bytes of spellings are to be made before a result is masked, or this message of an error.
+    pub fn spelling_bytes(&self, message: Option<&str>) -> usize {
+        let is_cut = message.is_some_and(|message| message.trim_end_matches('.').ends_with(CUT));
+        self.used().spelling_bytes(is_cut)
+    }
+
     /// From now on this value is masked.
     pub fn note_use(&self, value: &str) -> Result<(), EffectError> {
         if value.len() < MASKED_BYTES_MIN {
             return Ok(());
         }
-        let digest = sha256(value.as_bytes());
-        let mut used = self.used();
-        if used.digests.contains(&digest) {
-            return Ok(());
-        }
-        used.bytes += value.len();
-        if used.values.len() >= USED_MAX || used.bytes > USED_BYTES_MAX {
-            let message = format!(
-                "The run has used more than {USED_MAX} different secrets, or more than {} MiB of them.",
-                USED_BYTES_MAX >> 20
-            );
-            return Err(EffectError::new(EffectCode::EffectLimit, message));
-        }
-        used.digests.insert(digest);
-        used.values.push(Zeroizing::new(value.to_owned()));
-        used.masker = None;
-        Ok(())
+        self.used().note(value)
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
@@ -343,16 +307,8 @@ impl Vault {
     }
 
     /// Of all values used so far; `None`: there is nothing to mask.
-    fn masker(&self) -> Option<Arc<Masker>> {
-        let mut used = self.used();
-        if used.values.is_empty() {
-            return None;
-        }
-        if used.masker.is_none() {
-            let all: Vec<Zeroizing<String>> = used.values.iter().flat_map(|value| spellings(value)).collect();
-            used.masker = Some(Arc::new(Masker::new(&all)));
-        }
-        used.masker.clone()
+    fn masker(&self) -> Option<Masker> {
+        self.used().masker()
     }
 }
 
@@ -441,56 +397,6 @@ fn mask_within(masker: &Masker, value: Value) -> Value {
     }
 }
 
-/// The ways in which a service may give a value back.
-fn spellings(value: &str) -> Vec<Zeroizing<String>> {
-    let percent: String = utf8_percent_encode(value, COMPONENT).collect();
-    let strict: String = utf8_percent_encode(value, NON_ALPHANUMERIC).collect();
-    let escaped = json_escaped(value);
-    let mut all = vec![
-        value.to_owned(),
-        // JSON as text within JSON, as a run's output may have it.
-        json_escaped(&escaped),
-        escaped,
-        percent.replace("%20", "+"),
-        percent,
-        strict,
-        STANDARD.encode(value),
-        STANDARD_NO_PAD.encode(value),
-        URL_SAFE.encode(value),
-        URL_SAFE_NO_PAD.encode(value),
-    ];
-    for offset in 0..3 {
-        all.extend([&STANDARD_NO_PAD, &URL_SAFE_NO_PAD].map(|engine| within_base64(value, offset, engine)));
-    }
-    all.sort_unstable();
-    all.dedup();
-    all.into_iter().map(Zeroizing::new).collect()
-}
-
-/// What base64 makes of the value within a longer text, `offset` bytes after a group of three: without the characters
-/// that other bytes have a share in.
-fn within_base64(
-    value: &str,
-    offset: usize,
-    engine: &base64::engine::general_purpose::GeneralPurpose,
-) -> String {
-    let bytes = Zeroizing::new([&[0; 2][..offset], value.as_bytes()].concat());
-    let encoded = Zeroizing::new(engine.encode(&*bytes));
-    let first = (offset * 8).div_ceil(6);
-    let last = bytes.len() * 8 / 6;
-    encoded.get(first..last).unwrap_or_default().to_owned()
-}
-
-/// The inside of the JSON string.
-fn json_escaped(value: &str) -> String {
-    let quoted = Value::from(value).to_string();
-    quoted
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'))
-        .unwrap_or(&quoted)
-        .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -522,6 +428,21 @@ mod tests {
         vault.note_revealed(request);
         vault.note_revealed("no JSON");
         assert_eq!(vault.mask("geheim-geheim, not granted"), "***, not granted");
+    }
+
+    #[test]
+    fn a_request_is_not_much_larger_with_its_secrets_than_without() {
+        const BYTES: usize = 64 << 10;
+        let secrets = Secrets::from([("KEY".to_owned(), Secret::from("x".repeat(BYTES)))]);
+        let vault = Vault::new(secrets, Arc::from(["KEY".to_owned()]), "n".to_owned());
+        let reveal = |count: usize| {
+            let texts = vec![Value::from("a heddle-secret(KEY;n)"); count];
+            vault.reveal(texts.into(), Destination::Anywhere)
+        };
+        let most = REVEALED_BYTES_MAX / BYTES;
+        let revealed = reveal(most).unwrap();
+        assert_eq!(revealed[most - 1].as_str().map(str::len), Some(2 + BYTES));
+        assert_eq!(reveal(most + 1).unwrap_err().code, EffectCode::EffectLimit);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a run does, told to somebody as it happens. Whoever looks on never holds up the run: what there is no room for is
-//! left out and counted.
+//! Reports what a run does as it happens. Onlookers never hold up the run: events for which there is no room are left out and
+//! counted.
 
 use crate::secrets::Vault;
 use heddle_sandbox::clock::{monotonic, since};

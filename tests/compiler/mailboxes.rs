@@ -25,19 +25,19 @@ fn a_mailbox_is_checked() {
         ),
         (
             json!({"connection": "a", "search": "ALL\r\nx LOGOUT"}),
-            "can't be what IMAP searches for",
+            "is not a search that IMAP knows",
         ),
         (
             json!({"connection": "a", "search": "FROM {4}"}),
-            "can't be what IMAP searches for",
+            "is not a search that IMAP knows",
         ),
         (
             json!({"connection": "a", "search": "NOT (SEEN"}),
-            "can't be what IMAP searches for",
+            "is not a search that IMAP knows",
         ),
         (
             json!({"connection": "a", "search": "FROM \"x"}),
-            "can't be what IMAP searches for",
+            "is not a search that IMAP knows",
         ),
         (
             json!({"connection": "a", "afterwards": "move"}),

@@ -332,6 +332,72 @@ fn names_are_one_value() {
 }
 
 #[test]
+fn words_next_to_a_value_stay_words() {
+    assert_as_in_javascript(
+        &json!({"text": "x", "n": 5, "list": [3, 1, 2]}),
+        &[
+            "[/x/.test('x'), typeof($input.text), void($input.text), (() => { return($input.n) })()]",
+            "[($input)in{ '[object Object]': /x/ }, ($input.n)in{ 5: 1 }, 'text'in($input)]",
+            "(() => { for (const x of($input.list)) return(x); })() + /x/.source",
+            "(() => { switch (5) { case($input.n): return(`${$input.n}`); default: throw($input.text); } })()",
+        ],
+    );
+    let sandbox = Sandbox::new();
+    for (source, expected) in [
+        ("String.raw`a\\n${$now.year}`", json!("a\\n1970")),
+        ("(pieces => pieces.length)`${$now.year}|${$max(1, 2)}`", json!(3)),
+        (
+            "[/x/.test('x'), typeof[$now.year], typeof($now.year), (() => { return[$now.year] })()]",
+            json!([true, "object", "number", [1970]]),
+        ),
+    ] {
+        assert_eq!(value(&sandbox, source, &Value::Null), expected, "{source}");
+    }
+}
+
+#[test]
+fn what_is_made_is_another_one_each_time() {
+    let sandbox = Sandbox::new();
+    let input = json!({"list": ["a", "b"]});
+    for (source, expected) in [
+        (
+            "$input.list.map(x => { const o = { at: $now.year }; o.x = x; return o; })",
+            json!([{"at": 1970, "x": "a"}, {"at": 1970, "x": "b"}]),
+        ),
+        (
+            "$input.list.map((x, i) => { const d = new Date($now); d.setUTCDate(d.getUTCDate() + i); return d; })",
+            json!(["1970-01-01T00:00:00.000Z", "1970-01-02T00:00:00.000Z"]),
+        ),
+        (
+            "((a, b) => { a.push(1); return [a.length, b.length, a === b]; })([$now], [$now])",
+            json!([2, 1, false]),
+        ),
+        (
+            "new Set($input.list.map(x => { let y = [$now]; y = y; return y; })).size",
+            json!(2),
+        ),
+    ] {
+        assert_eq!(value(&sandbox, source, &input), expected, "{source}");
+    }
+}
+
+#[test]
+fn changes_are_seen_whatever_they_are_called() {
+    assert_as_in_javascript(
+        &json!({"list": [3, 1, 2], "o": {"n": 1}}),
+        &[
+            "[(({ assign }) => assign($input.o, { x: 1 }))(Object), $input.o.x]",
+            "[(({ push: more }) => more.call($input.list, 4))([]), $input.list.length]",
+            "(() => { let sort; ({ sort } = []); return [sort.call($input.list)[0], $input.list[0]]; })()",
+            "(() => { let f; ({ ['sort']: f } = []); return [f.call($input.list)[0], $input.list[0]]; })()",
+            "[(function () { this.x = 5; }).call($input.o), $input.o.x]",
+            "[[1].forEach(function () { this.x = 5; }, $input.o), $input.o.x]",
+            "[$input.o.__defineGetter__('x', () => 7), $input.o.x]",
+        ],
+    );
+}
+
+#[test]
 fn an_evaluation_leaves_nothing_to_the_next() {
     let sandbox = Sandbox::new();
     let twice = |first: &str, second: &str, input: Value| {

@@ -43,6 +43,8 @@ fn destructuring_and_defaults() {
             "$input.rows.map((x = 1, y = x) => y)",
             "$input.none.map(({ k }) => 1)",
             "$input.none.map(([k]) => 1)",
+            "$input.none.map(({}) => 1)",
+            "$input.rows.map(({}) => 1)",
             "$input.rows.map(([k]) => 1)",
             "$input.rows.map(({ k }) => $input.pairs.map(([a]) => a + k))",
         ],
@@ -130,6 +132,23 @@ fn bodies_that_are_one_value() {
             "$input.list.map(x => { if (x > 1) {} else return 0; return x; })",
             "$input.list.map(x => { const { length } = 'abc'; const y = $input.list.map(z => z + length + x); return y; })",
             "$input.list.map(x => { { const y = x; return y } })",
+        ],
+    );
+}
+
+#[test]
+fn names_are_those_of_javascript_wherever_they_stand() {
+    assert_as_in_javascript(
+        &json!({"list": [3, 1, 2, 0]}),
+        &[
+            "$input.list.map(x => { var x; return x; })",
+            "$input.list.map(x => { if (x > 1) { var Math = 0; return 1; } return Math.max(x, 2); })",
+            "$input.list.map(x => { if (x < 9) { var Math = 0; return 1; } return Math.max(x, 2); })",
+            "$input.list.map(x => [1].map(() => { const x = x + 1; return x; }))",
+            "$input.list.map(x => { const y = Math.max(x, 2); const Math = 1; return y; })",
+            "$input.list.map(x => [[]].map(([x = x]) => x))",
+            "$input.list.map(function Number(x) { return x > 1 ? Number(x - 1) : x; })",
+            "$input.list.map(({ length, size = length }) => size)",
         ],
     );
 }

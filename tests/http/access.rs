@@ -1,5 +1,5 @@
 //! Every operation of the document is called by those who must not: without a token, with a bad one, by a stranger,
-//! by a viewer, by somebody who is no admin. An operation that this file does not know how to call fails it.
+//! by a viewer, by somebody who is not an admin. An operation that this file does not know how to call fails it.
 
 pub mod fixture;
 

@@ -12,7 +12,8 @@ use crate::document::operations;
 use crate::harness::{Database, Reply, Request, Service, User};
 use heddle_api::config::Config;
 use heddle_api::http::routes::document;
-use heddle_store::sql;
+use heddle_runtime::Mailer;
+use heddle_store::{credentials, sql};
 use serde_json::{Value, json};
 
 /// The operator's.
@@ -111,6 +112,30 @@ async fn without_a_token_there_is_no_operator() {
     });
     let refused = ask(&elsewhere.await, "GET", "/workspaces").send().await;
     refused.assert_refused(404, "NOT_FOUND");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_not_proven_an_address_is_given_no_workspace_for_it() {
+    for database in BOTH {
+        let mail = "smtp://127.0.0.1:1?tls=none".to_owned();
+        let mailer = Mailer::new(&mail.into(), "heddle <heddle@example.org>").unwrap();
+        let service = Service::with(database, |config| {
+            operated(config);
+            config.mailer = Some(mailer);
+        });
+        let service = service.await;
+        let ann = service.user("ann").await.id.parse().unwrap();
+        let body = json!({"name": "Accounting", "owner": "ann@example.com"});
+        let refused = operate(&service, "POST", "/workspaces", body.clone()).await;
+        assert_eq!(refused.wrong_fields(), ["owner"], "{refused}");
+        assert!(refused.text.contains("has not proven"), "{refused}");
+        let verified = service
+            .app
+            .store
+            .write(move |db| Box::pin(async move { credentials::verify(db, ann).await }));
+        verified.await.unwrap();
+        operate(&service, "POST", "/workspaces", body).await.data(201);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

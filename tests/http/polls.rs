@@ -398,7 +398,7 @@ async fn failures_rest_and_lose_nothing(database: Database) {
         (&json!(0), &json!(null))
     );
     assert_eq!(items(&hook, &deployment).await, [json!({"id": 2, "total": 1})]);
-    // Nothing is no failure.
+    // An empty answer is not a failure.
     source.gives_text(&answer("204 No Content", "", ""));
     let next = told["nextTimes"][0].as_str().unwrap();
     let told = tick(&hook, &deployment, next).await;

@@ -99,9 +99,9 @@ fn what_is_polled_is_asked_for_as_recorded() {
         let found = poll.found(&answer).unwrap();
         let id = |id: &serde_json::value::RawValue| serde_json::from_str::<Value>(id.get()).unwrap();
         let ids: Value = found
-            .things
+            .elements
             .iter()
-            .map(|thing| thing.id.as_deref().map_or(Value::Null, id))
+            .map(|element| element.id.as_deref().map_or(Value::Null, id))
             .collect();
         assert_eq!(ids, recorded.ids, "{}", it.name);
     }

@@ -4,6 +4,7 @@ mod cookies;
 mod ending;
 mod forged;
 mod limits;
+mod slow;
 mod tampering;
 
 use crate::harness::{Database, Service, User, each_database};

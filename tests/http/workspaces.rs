@@ -4,7 +4,7 @@ mod environments;
 pub mod invitations;
 mod members;
 
-use crate::harness::{Reply, Service, User, each_database};
+use crate::harness::{Database, Reply, Service, User, each_database};
 use crate::sessions::{claims, switched, workspace};
 use serde_json::{Value, json};
 
@@ -144,5 +144,30 @@ each_database! {
         let owner = join(&service, &ann, "bob", &other, "owner").await;
         let path = format!("/api/workspaces/{other}");
         send(&service, &owner, "PATCH", &path, json!({"name": "Ours"})).await.data(200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_go_with_their_workspace() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let files = tempfile::tempdir().unwrap();
+        let sqlite_dir = files.path().to_owned();
+        let service = Service::with(database, |config| config.sqlite_dir = Some(sqlite_dir)).await;
+        let ann = service.user("ann").await;
+        let team = workspace(&service, &ann, "Team").await;
+        let inside = switched(&service, &ann, &team).await;
+        let upload = service.post("/api/files?name=a.txt").bearer(&inside.token);
+        assert_eq!(upload.body("a".to_owned()).send().await.status, 201);
+        let of_connections = files.path().join(&team);
+        std::fs::create_dir_all(&of_connections).unwrap();
+        std::fs::write(of_connections.join("shop.db"), "shop").unwrap();
+
+        let path = format!("/api/workspaces/{team}");
+        service.delete(&path).bearer(&ann.token).send().await.data(200);
+        assert!(!of_connections.exists());
+        let left = heddle_store::sql("select count(*) from file_blobs where tenant_id = ?").bind(&team);
+        let mut reader = service.app.store.reader().await.unwrap();
+        let (left,): (i64,) = reader.db().one(left).await.unwrap();
+        assert_eq!(left, 0);
     }
 }

@@ -99,7 +99,7 @@ fn where_that_is_not_known_people_tell_the_service_of_the_webhook() {
             .find(|item| item.code == "subscription")
             .unwrap();
         assert!(
-            told.message.contains("must be told the webhook's address"),
+            told.message.contains("the service needs the webhook's address"),
             "{kind}: {}",
             told.message
         );

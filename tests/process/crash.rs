@@ -57,6 +57,8 @@ impl Events {
             }
             // It was stored, but the server was killed before it could say so.
             200 => assert_eq!(answer.body["status"], "duplicate", "{}", answer.body),
+            // On a busy machine, a lease as short as here runs out now and then: nothing is accepted without it.
+            503 => self.open.lock().unwrap().push(event),
             status => panic!("{status} {}", answer.body),
         }
         true

@@ -58,6 +58,30 @@ async fn credentials_go_where_the_connection_says() {
 }
 
 #[tokio::test]
+async fn a_key_in_the_query_leaves_the_rest_of_it_as_it_is() {
+    let server = Server::start(ok).await;
+    let runtime = open_runtime();
+    let given = Given::one("shop", json!({"apiKey": "k3y", "queryName": "the key"}));
+    for (path, sent_path) in [
+        (
+            "/x?list&a=b%20c+d&%FF=%E4&e=%2B",
+            "/x?list&a=b%20c+d&%FF=%E4&e=%2B&the+key=k3y",
+        ),
+        ("/x?the%20key=old&the+key&a", "/x?a&the+key=k3y"),
+        ("/x?", "/x?the+key=k3y"),
+        ("/x", "/x?the+key=k3y"),
+    ] {
+        let request = json!({"url": server.url(path), "connection": "shop"});
+        run(&runtime, "HttpRequest", request, &given).await.output();
+        let sent = server.requests().pop().unwrap();
+        assert!(
+            sent.starts_with(&format!("GET {sent_path} HTTP/1.1\r\n")),
+            "{sent}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_connection_that_does_not_fit_says_why() {
     let runtime = open_runtime();
     for (fields, reason) in [

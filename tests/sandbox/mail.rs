@@ -8,6 +8,7 @@ use crate::services::{
 use crate::smtp::Smtp;
 use heddle_runtime::{Limits, SqliteFiles};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
 
 fn mail(more: Value) -> Value {
     let mut mail = json!({
@@ -256,6 +257,40 @@ async fn a_server_that_says_nothing_is_a_timeout() {
         "{}",
         ran.failure()
     );
+}
+
+/// Whoever is between both sends it with the server's last word before TLS.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_before_tls_is_not_taken_for_what_comes_by_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut heard = BufReader::new(stream.try_clone().unwrap());
+        stream.write_all(b"220 here\r\n").unwrap();
+        for answer in [
+            "250-here\r\n250 STARTTLS\r\n",
+            "220 go\r\n250 here\r\n250 from\r\n250 to\r\n354 write\r\n250 taken\r\n",
+        ] {
+            heard.read_line(&mut String::new()).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+        // Until the client has left.
+        let _ = heard.read_to_end(&mut Vec::new());
+    });
+    let given = Given::one(
+        "mail",
+        json!({"host": "127.0.0.1", "port": port, "tls": "starttls"}),
+    );
+    let runtime = open_runtime_of(module_path!());
+    let failure = run(&runtime, "SendEmail", mail(json!({})), &given)
+        .await
+        .failure();
+    assert!(
+        failure.starts_with("MAIL_FAILED: The mail server 127.0.0.1"),
+        "it waited for TLS: {failure}"
+    );
+    server.join().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -260,6 +260,12 @@ async fn postgres_parameters_take_the_types_of_the_statement() {
         ("$1::int2", json!(70_000), "70000 is not of type int2"),
         ("$1::int4", json!(1.5), "1.5 is not of type int4"),
         ("$1::date", json!("soon"), "\"soon\" is not of type date"),
+        (
+            "$1::date",
+            json!("2024-02-299"),
+            "\"2024-02-299\" is not of type date",
+        ),
+        ("$1::float4", json!(1e300), "1e+300 is not of type float4"),
         ("$1::int4[]", json!(1), "1 is not an array"),
     ] {
         let failure = database.failure(&format!("select {sql}"), json!([value])).await;
@@ -603,6 +609,16 @@ async fn mariadb_values_parameters_and_failures() {
     assert_eq!(
         rows,
         json!([{"id": 1, "total": 12.5, "note": "'; drop table orders; --", "at": "2024-02-29T13:04:05.000Z"}])
+    );
+    let create = "create table flags (a tinyint(1), b tinyint(1) unsigned)";
+    database.rows(create, json!([])).await;
+    let insert = "insert into flags values (0, 1), (2, 200), (-3, null)";
+    database.rows(insert, json!([])).await;
+    // Nothing but 0 and 1 stands for a truth value.
+    let rows = database.rows("select * from flags", json!([])).await;
+    assert_eq!(
+        rows,
+        json!([{"a": false, "b": true}, {"a": 2, "b": 200}, {"a": -3, "b": null}])
     );
     let failure = database.failure("select * from nowhere", json!([])).await;
     assert!(

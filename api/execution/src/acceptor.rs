@@ -8,7 +8,6 @@ use self::rows::{Keys, holder};
 use crate::answer_stream::{Beginning, Begun};
 use crate::attempt::{PlainEnd, Signal};
 use crate::backlog::Backlog;
-use crate::beside::Beside;
 use crate::dispatcher::Dispatcher;
 use crate::early::{self, Early};
 use crate::end_notifier::EndNotifier;
@@ -20,6 +19,7 @@ use crate::patience::Patience;
 use crate::queue::{Class, Full, Place, Queue, Reservation};
 use crate::run::{NewRun, Run};
 use crate::run_metrics::{self, Figures};
+use crate::side_task::SideTask;
 use crate::tenants::TenantState;
 use futures_util::FutureExt;
 use heddle_model::clock::{Clock, Timestamp};
@@ -118,8 +118,8 @@ pub enum Answer {
 struct Waiting {
     /// Until it is on its way to the database.
     row: Option<AcceptedRow>,
-    /// Of a run that has ended: for the one that waits for that, which finds it if this server is gone by then, or if it has no place for
-    /// it yet. Until it is on its way to the database.
+    /// The end of the run for another one that waits for it, which finds it in the database if this server is gone by then, or if it has no
+    /// place for it yet. Here until it is on its way there.
     signal: Option<Signal>,
     load: Load,
     key: Option<(String, String)>,
@@ -186,7 +186,8 @@ impl Acceptor {
         counted(&state, stored)
     }
 
-    /// The same for who waits for as long as it takes, since what is stored later would be a run that nobody knows of.
+    /// Accepts a run as [`accept`](Self::accept) does, but waits for as long as storing it takes: the caller would not know of a run that
+    /// is stored after it gave up.
     pub async fn accept_patiently(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
         let state = new.deployment.state.clone();
@@ -194,7 +195,7 @@ impl Acceptor {
         counted(&state, storing.await)
     }
 
-    /// The same where waiting for room could be waiting for oneself.
+    /// Accepts a run without waiting for room, for callers whose own work may be what takes it.
     pub async fn accept_without_room(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
         let state = new.deployment.state.clone();
@@ -359,7 +360,7 @@ fn answer_max(event_bytes: usize) -> Duration {
     ANSWER_MAX.saturating_add(ANSWER_MAX_PER_MIB.saturating_mul(mib))
 }
 
-/// Takes a run that was counted off again if it was not accepted.
+/// Takes back the count of a run that was not accepted.
 fn counted(state: &TenantState, accepted: Result<Accepted, ServiceError>) -> Result<Accepted, ServiceError> {
     if !matches!(accepted, Ok(Accepted::New(_))) {
         state.remove_one(WorkspaceQuota::RunsPerMonth);
@@ -408,13 +409,13 @@ async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waitin
     let mut group: Vec<Box<Waiting>> = Vec::with_capacity(GROUP_MAX);
     // What a deployment's senders have sent is stored in that order.
     let mut turns = Turns::new(GROUP_MAX);
-    let mut beside = Beside::default();
+    let mut side_task = SideTask::default();
     loop {
         let has_some = !group.is_empty() || turns.has_small() || turns.may_store_large();
-        if !has_some && !beside.more(&mut waiting, &mut group, GROUP_MAX).await {
+        if !has_some && !side_task.more(&mut waiting, &mut group, GROUP_MAX).await {
             return;
         }
-        if beside.has_ended() {
+        if side_task.has_ended() {
             turns.large_is_stored();
         }
         while let Ok(next) = waiting.try_recv() {
@@ -425,7 +426,7 @@ async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Box<Waitin
         if let Some((load, mut large)) = turns.large_group() {
             held_back.append(&mut extract_repeated(&mut large));
             let parts = parts.clone();
-            beside.begin(async move { store(&parts, load, &mut large).await });
+            side_task.begin(async move { store(&parts, load, &mut large).await });
         }
         if !group.is_empty() {
             store(&parts, load, &mut group).await;
@@ -454,7 +455,7 @@ fn extract_repeated(group: &mut Vec<Box<Waiting>>) -> Vec<Box<Waiting>> {
         .collect()
 }
 
-/// Stores a group, and tells everybody in it. If that panics, which is told, those who are left hear that theirs is not stored: what is
+/// Stores a group, and informs everybody in it. If that panics, which is logged, those who are left hear that theirs is not stored: what is
 /// stored all the same is taken up as runs that got lost.
 #[expect(
     clippy::vec_box,
@@ -527,7 +528,7 @@ fn settle(parts: &Parts, it: Box<Waiting>, stored: &Result<Keys, StoreError>) {
         Stage::Begun(waits) => {
             let end = run.live.watch();
             live.insert(run.id, run.live.clone());
-            // Its task has panicked, which was told: it is taken up again as one that got lost.
+            // Its task has panicked, which was logged: it is taken up again as one that got lost.
             if waits.send(run.owner.clone()).is_err() {
                 live.forget(&run);
             }

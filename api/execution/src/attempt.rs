@@ -58,7 +58,7 @@ impl Attempted {
 pub(crate) struct Conclusion {
     pub run: Run,
     pub row: Arc<ResultRow>,
-    /// Of a run that has ended: results of its effects that are not in its journal yet.
+    /// Results of effects that are not in the journal yet of a run that has ended.
     pub unsaved: Arc<[EntryRow]>,
     /// What the run that waits for this one's end is sent.
     pub signal: Option<Signal>,
@@ -74,7 +74,7 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Of this run's end, if another one waits for it.
+    /// The signal of a run's end, if another run waits for it.
     fn of(run: &Run, ended: &Ended) -> Option<Self> {
         let (parent, key) = run.parent.as_ref()?;
         Some(Signal {

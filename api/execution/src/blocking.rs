@@ -21,7 +21,7 @@ pub async fn blocking<T: Send + 'static>(
         .map_err(ServiceError::internal)
 }
 
-/// The same for what a user may ask for in any number: beside what runs of theirs have to be computed, on threads that give way to
+/// Does `work` that a user may ask for in any number: beside what runs of theirs have to be computed, on threads that give way to
 /// all others. Whoever has much of it waits for their own, and keeps nobody else waiting.
 pub async fn computing<T: Send + 'static>(
     owner: Option<UserId>,
@@ -38,7 +38,7 @@ pub async fn computing<T: Send + 'static>(
     done.ok_or_else(|| Code::Internal.into())
 }
 
-/// The same of what takes time by so many bytes: few are no reason to go elsewhere.
+/// Does `work` that takes time in proportion to `bytes`: as [`computing`] does if they are many, and on this thread if they are few.
 pub async fn computing_if_large<T: Send + 'static>(
     owner: Option<UserId>,
     bytes: usize,
@@ -50,7 +50,7 @@ pub async fn computing_if_large<T: Send + 'static>(
     }
 }
 
-/// The same for passwords, as many at a time as there are processors: no other computation keeps them waiting.
+/// Does `work` on passwords, as many at a time as there are processors: no other computation keeps them waiting.
 pub async fn hashing<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ServiceError> {

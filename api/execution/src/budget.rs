@@ -32,9 +32,9 @@ pub struct Budget(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     bytes_max: usize,
-    /// Of one owner.
+    /// The most that one owner has.
     share_max: usize,
-    /// The part of what is held for long, of which an owner has one share at a time; `None`: this is that part.
+    /// The part for what is held for long, in which an owner has one share at a time; `None`: this is that part.
     long: Option<Budget>,
     state: Mutex<State>,
 }
@@ -94,7 +94,7 @@ impl Drop for Share {
 }
 
 impl Budget {
-    /// Of so many bytes.
+    /// A budget of so many bytes.
     pub fn new(bytes_max: usize) -> Self {
         let share_max = bytes_max / 2;
         let long = Budget(Arc::new(Shared {

@@ -183,7 +183,7 @@ impl Callbacks {
         self.response(found)
     }
 
-    /// The same for somebody who may see the run; only once it is there, since nothing else tells which places it has.
+    /// Calls back on behalf of somebody who may see the run; only once the run waits, since nothing else tells which places it has.
     pub async fn answer(
         &self,
         editor: Editor,
@@ -282,13 +282,13 @@ impl Callbacks {
     }
 
     /// What the node asks by; an error unless a call would be the one that counts. Changes nothing.
-    pub async fn look(&self, run: RunId, place: &str) -> Result<Asked, ServiceError> {
+    pub async fn look(&self, run: RunId, place: &str) -> Result<CallbackForm, ServiceError> {
         let now_ms = self.clock.now().millis();
         let seen = self.see(None, run, place).await?;
         let mut reader = self.store.reader().await?;
         match look(&mut reader.db(), (run, place, now_ms), seen.as_ref()).await? {
-            Look::Early => Ok(Asked::default()),
-            Look::Waiting(state) => Ok(Asked {
+            Look::Early => Ok(CallbackForm::default()),
+            Look::Waiting(state) => Ok(CallbackForm {
                 page: html(&state, "page"),
                 form: form(&state),
             }),
@@ -369,7 +369,7 @@ fn over() -> ServiceError {
 
 /// What a place of a run asks by; nothing as long as the run has not come there.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct CallbackForm {
     /// The pattern's own page.
     pub page: Option<String>,
     /// The page with fields.

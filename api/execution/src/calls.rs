@@ -73,7 +73,7 @@ struct CallingRun {
     tenant: Tenant,
     /// Who owns the tenant, for whom is read what called runs have given; `None`: a test run, which parks at none.
     user: Option<UserId>,
-    /// Of a test run: room for what has no place yet, in KiB.
+    /// In a test run: room for results that have no place yet, in KiB.
     unplaced: Option<Arc<Semaphore>>,
     origin: Origin,
     depth: u32,
@@ -423,7 +423,7 @@ impl CallEffect {
         Ok(Progress::Done(value))
     }
 
-    /// Asks the database for a called run; while that is away, it is waited for: it is no failure of the call. What the run has given is
+    /// Asks the database for a called run; while the database is away, this waits: that is not a failure of the call. What the run has given is
     /// read once there is a place for it.
     async fn state_of(&self, called: &Called, context: &CallContext) -> Result<CalledRun, ServiceError> {
         let Some(parent) = self.run.id else {

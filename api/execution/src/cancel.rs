@@ -119,12 +119,11 @@ impl Canceller {
     async fn children(&self, parent: RunId) -> Vec<RunId> {
         let read =
             move || async move { journal::children(&mut self.store.reader().await?.db(), parent).await };
-        let on_wait =
-            |reason: &str| tracing::warn!(run = %parent, "The runs that it has called go on still: {reason}");
+        let on_wait = |reason: &str| tracing::warn!(run = %parent, "The runs that it called can't be cancelled yet: {reason}");
         match retry_while_unavailable(read, on_wait).await {
             Ok(children) => children.into_iter().map(|(child,)| child).collect(),
             Err(error) => {
-                tracing::error!(run = %parent, error = %chain(&error), "The runs that it has called go on");
+                tracing::error!(run = %parent, error = %chain(&error), "The runs that it called were not cancelled");
                 Vec::new()
             }
         }
@@ -164,7 +163,7 @@ impl Canceller {
                 })
             })
         };
-        let on_wait = |reason: &str| tracing::warn!(%run, "The run goes on still although nobody waits for it: {reason}");
+        let on_wait = |reason: &str| tracing::warn!(%run, "A run that nobody waits for can't be cancelled yet: {reason}");
         match retry_while_unavailable(write, on_wait).await {
             // It was parked here, and may have been woken just now.
             Ok(()) => {
@@ -172,7 +171,7 @@ impl Canceller {
                 self.tell_end(run).await;
             }
             Err(error) => {
-                tracing::error!(%run, error = %chain(&error), "The run goes on although nobody waits for it");
+                tracing::error!(%run, error = %chain(&error), "A run that nobody waits for was not cancelled");
             }
         }
         self.cancel_children(run).await;
@@ -220,7 +219,7 @@ impl Canceller {
         }
         let read = async {
             let mut reader = self.store.reader().await?;
-            upkeep::told_end(&mut reader.db(), run).await
+            upkeep::watched_end(&mut reader.db(), run).await
         };
         match read.await {
             Ok(Some(end)) => self.tail.publish(RunChange {
@@ -234,7 +233,7 @@ impl Canceller {
                 error: end.error.and_then(|error| serde_json::from_str(&error).ok()),
             }),
             Ok(None) => {}
-            Err(error) => tracing::warn!(%run, "Those who look on are not told of an end: {}", chain(&error)),
+            Err(error) => tracing::warn!(%run, "Watchers did not learn of a run's end: {}", chain(&error)),
         }
     }
 

@@ -20,7 +20,7 @@ const GROUP_MAX: usize = 256;
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Until there may be room again.
 const PAUSE_FULL: Duration = Duration::from_millis(2);
-/// The same for tenants that have as much here as they may.
+/// Until tenants that have as much here as they may are looked at again.
 const PAUSE_PARTLY_FULL: Duration = Duration::from_millis(20);
 
 /// Claims runs.

@@ -370,7 +370,7 @@ impl Consents {
         let began = monotonic();
         loop {
             let Some(found) = self.kept(of).await? else {
-                let reason = "Nobody has consented to it at its provider yet.";
+                let reason = "Nobody has given consent for it at its provider yet.";
                 return Err(ConnectionError::ConsentNeeded(reason.to_owned()));
             };
             if let Some(reason) = &found.refused {

@@ -71,7 +71,7 @@ async fn keep_environment(
     }
 }
 
-/// Refuses what is to be stored in a slot if it is not what was looked at, or was looked at by other rules.
+/// Refuses a deployment that is not the one that was checked, or was checked by other rules.
 async fn pass_gate(
     db: &mut Db<'_>,
     editor: &Editor,
@@ -97,7 +97,7 @@ async fn pass_gate(
     Ok(())
 }
 
-/// Refuses to put in place again what is deployed no more, where that would be looked at if it were deployed.
+/// Refuses to redeploy what was undeployed, where the environment has rules by which deploying it would be checked.
 async fn refuse_past_rules(
     db: &mut Db<'_>,
     editor: &Editor,
@@ -134,7 +134,7 @@ pub(crate) struct Deployer {
     pub vault: Arc<Vault>,
     pub clock: Clock,
     pub quotas: Quotas,
-    /// Of every run.
+    /// The limits of every run.
     pub limits: Limits,
     pub tenants: Tenants,
     pub modules: Arc<Modules>,
@@ -165,7 +165,7 @@ impl Deployer {
             .await;
         // It is deployed all the same.
         let missing = missing.unwrap_or_else(|error| {
-            tracing::warn!(deployment = %row.id, "What a deployment lacks could not be found out: {}", chain(&error));
+            tracing::warn!(deployment = %row.id, "It could not be determined what a deployment lacks: {}", chain(&error));
             Missing::default()
         });
         Ok(Done {
@@ -201,7 +201,7 @@ impl Deployer {
             .await
     }
 
-    /// What [`Deployer::promote`] would do. Changes nothing, and tells what is missing instead of refusing it.
+    /// What [`Deployer::promote`] would do. Changes nothing, and names what is missing instead of refusing it.
     pub async fn plan_promotion(
         &self,
         editor: &Editor,
@@ -407,7 +407,7 @@ impl Deployer {
             .await
     }
 
-    /// The same for operations that need the module: if it can't be loaded, the deployment has failed.
+    /// Changes the state by an operation that needs the module: if it can't be loaded, the deployment has failed.
     async fn load_and_apply(
         &self,
         editor: &Editor,
@@ -545,7 +545,7 @@ impl Deployer {
         self.seal_the_rest().await
     }
 
-    /// Loads what an earlier heddle has deployed and nobody loads for now, so that it is sealed while that is taken as it is.
+    /// Loads deployments of an earlier heddle that nobody loads for now, so that they are sealed while modules without a seal are accepted.
     async fn seal_the_rest(&self) -> Result<(), ServiceError> {
         if !self.modules.seals().takes_unsealed().await? {
             return Ok(());

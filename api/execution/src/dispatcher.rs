@@ -38,7 +38,7 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Of no use before [`Dispatcher::set_executor`].
+    /// Executes nothing before [`Dispatcher::set_executor`].
     pub fn new(queue: Queue) -> Arc<Self> {
         Arc::new(Dispatcher {
             queue,

@@ -11,6 +11,7 @@ use heddle_model::clock::{Timestamp, monotonic, since};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::slot::Slot;
+use heddle_model::tenant::Tenant;
 use heddle_store::{Store, StoreError, archive, hosting};
 use std::collections::BTreeSet;
 use std::io;
@@ -74,8 +75,9 @@ impl Erasure {
         for some in modules.chunks(MODULES_TOGETHER) {
             self.modules(workspace, some.to_vec()).await?;
         }
-        self.sqlite_files(workspace).await?;
-        self.files.erase(workspace).await?;
+        let tenant = Tenant::Workspace(workspace);
+        self.sqlite_files(tenant).await?;
+        self.files.erase(tenant).await?;
         let removed = self
             .store
             .write(move |db| Box::pin(async move { hosting::remove(db, workspace).await }));
@@ -147,18 +149,18 @@ impl Erasure {
         Ok(())
     }
 
-    /// Removes the files of a workspace's SQLite connections.
-    pub async fn sqlite_files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
-        remove_sqlite_files(self.sqlite_dir.as_deref(), workspace).await
+    /// Removes the files of a tenant's SQLite connections.
+    pub async fn sqlite_files(&self, tenant: Tenant) -> Result<(), ServiceError> {
+        remove_sqlite_files(self.sqlite_dir.as_deref(), tenant).await
     }
 }
 
-/// Removes the files of a workspace's SQLite connections, which are below `dir`, for whoever has no [`crate::Executions`].
-pub async fn remove_sqlite_files(dir: Option<&Path>, workspace: WorkspaceId) -> Result<(), ServiceError> {
+/// Removes the files of a tenant's SQLite connections, which are below `dir`, for whoever has no [`crate::Executions`].
+pub async fn remove_sqlite_files(dir: Option<&Path>, tenant: Tenant) -> Result<(), ServiceError> {
     let Some(dir) = dir else {
         return Ok(());
     };
-    match tokio::fs::remove_dir_all(dir.join(workspace.to_string())).await {
+    match tokio::fs::remove_dir_all(dir.join(tenant.to_string())).await {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error, "its SQLite files")),
         _ => Ok(()),
     }
@@ -180,6 +182,6 @@ fn remove_code(dir: &Path, hash: &str) -> io::Result<()> {
 }
 
 fn failed(error: io::Error, what: &str) -> ServiceError {
-    let why = anyhow::Error::new(error).context(format!("a workspace can't be deleted whole: {what}"));
+    let why = anyhow::Error::new(error).context(format!("a workspace can't be deleted completely: {what}"));
     ServiceError::internal(why)
 }

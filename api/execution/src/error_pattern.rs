@@ -1,4 +1,4 @@
-//! Error patterns: the pattern that a failed run's settings name is run with what has happened. Knows nothing of how
+//! Error patterns: a run that fails starts the pattern that its settings name, with the failure as the event. Knows nothing of how
 //! runs fail.
 
 use crate::acceptor::Acceptor;

@@ -5,7 +5,7 @@ mod trials;
 use crate::acceptor::Accepted;
 use crate::budget::Budget;
 use crate::callbacks::steps::{RunAsking, Step};
-use crate::callbacks::{Asked, CallbackKind, CallbackResponse, WaitingPage};
+use crate::callbacks::{CallbackForm, CallbackKind, CallbackResponse, WaitingPage};
 use crate::consents::Consents;
 use crate::deploy::{DeployError, DeployRequest, Done, Gate, Plan};
 use crate::deployment::ActiveDeployment;
@@ -31,6 +31,7 @@ use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, UserId, W
 use heddle_model::quota::Quotas;
 use heddle_model::slot::Slot;
 use heddle_model::status::{Phase, RunStatus};
+use heddle_model::tenant::Tenant;
 use heddle_store::deployments::DeploymentRow;
 use heddle_store::key_values::ValueOwner;
 use heddle_store::notices::{self, Notice};
@@ -45,7 +46,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
-/// After how many seconds the sender of an event for a paused deployment shall try again, of which too many wait.
+/// After how many seconds a sender shall try again if too many events wait for a paused deployment.
 const PAUSED_RETRY_AFTER_S: u64 = 60;
 
 /// Runs everything that is deployed. Cheap to clone.
@@ -54,7 +55,7 @@ pub struct Executions(Arc<Parts>);
 
 impl LeaseHolder for Parts {
     fn registered(&self) {
-        // What has died before may have stopped deployments that were read just now.
+        // Processes that died before may have had deployments stopped that were read just now.
         self.base.active.forget_all();
     }
 
@@ -103,7 +104,7 @@ impl Executions {
         self.accept(run).await
     }
 
-    /// Makes sure that the runs of a deployment are held that was found paused, unless it was resumed since.
+    /// Makes sure that runs of a deployment that was found paused are held, unless it was resumed since.
     async fn hold(&self, deployment: DeploymentId) -> Result<(), ServiceError> {
         let held = &self.0.base.held;
         if held.is_paused(deployment) {
@@ -150,7 +151,7 @@ impl Executions {
         &self.0.mailbox_places
     }
 
-    /// Of this service, as senders reach it.
+    /// The URL at which senders reach this service.
     pub(crate) fn base_url(&self) -> &str {
         &self.0.base_url
     }
@@ -318,7 +319,7 @@ impl Executions {
         self.0.deployer.rules(editor, pattern, environment).await
     }
 
-    /// What [`Executions::promote`] would do. Changes nothing, and tells what is missing instead of refusing it.
+    /// What [`Executions::promote`] would do. Changes nothing, and names what is missing instead of refusing it.
     pub async fn plan_promotion(
         &self,
         editor: &Editor,
@@ -432,10 +433,10 @@ impl Executions {
         self.0.executor.limits.deadline
     }
 
-    /// Removes the files of a workspace that was removed: of its runs, and of its SQLite connections.
-    pub async fn remove_files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
-        self.0.base.files.files().erase(workspace).await?;
-        self.0.erasure.sqlite_files(workspace).await
+    /// Removes the files of a tenant that was removed: of its runs, and of its SQLite connections.
+    pub async fn remove_files(&self, tenant: Tenant) -> Result<(), ServiceError> {
+        self.0.base.files.files().erase(tenant).await?;
+        self.0.erasure.sqlite_files(tenant).await
     }
 
     /// To be called when a pattern was deleted, whose deployments [`heddle_store::deployments::undeploy_deleted`] has
@@ -502,7 +503,7 @@ impl Executions {
         self.0.callbacks.call_back(run, place, event).await
     }
 
-    /// The same for somebody who may change the run's deployment, once the run waits there. 404 if it does not.
+    /// Calls back on behalf of somebody who may change the run's deployment, once the run waits there. 404 if it does not.
     pub async fn answer_callback(
         &self,
         editor: Editor,
@@ -515,7 +516,7 @@ impl Executions {
 
     /// What the run asks whoever opens a URL, if a call of it would be the one that counts; else the error that the
     /// call would get. Changes nothing.
-    pub async fn look_at_callback(&self, run: RunId, place: &str) -> Result<Asked, ServiceError> {
+    pub async fn look_at_callback(&self, run: RunId, place: &str) -> Result<CallbackForm, ServiceError> {
         self.0.callbacks.look(run, place).await
     }
 

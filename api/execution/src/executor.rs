@@ -416,7 +416,7 @@ impl Executor {
     }
 }
 
-/// Of this attempt.
+/// The span of an attempt, for traces.
 fn span(run: &Run) -> Span {
     tracing::info_span!(
         target: TRACE_TARGET, parent: None, "run",
@@ -447,7 +447,7 @@ pub fn seed(run: RunId) -> u64 {
     seed_of(&run.to_string())
 }
 
-/// The same, of its text.
+/// The seed, from the run's id as text.
 fn seed_of(run: &str) -> u64 {
     let digest = Sha256::digest(run.as_bytes());
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// How often what a user stores is measured again.
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
-/// The same while there is hardly any room: others may have removed files.
+/// How often it is measured while there is hardly any room: others may have removed files.
 const RECOUNT_EVERY: Duration = Duration::from_secs(1);
 /// Users from which on those are forgotten who store nothing at the moment.
 const REMEMBERED_MAX: usize = 10_000;
@@ -48,7 +48,7 @@ struct UserFiles {
     /// In bytes.
     limit: i64,
     stored: AtomicI64,
-    /// Of files that are being written.
+    /// Bytes of files that are being written.
     under_way: AtomicI64,
     files_limit: i64,
     /// Files, with those that are being written.
@@ -56,7 +56,7 @@ struct UserFiles {
     measured_at: AtomicI64,
 }
 
-/// Of a limit, so that what is there is measured more often.
+/// Nine tenths of a limit: beyond that, what is stored is measured more often.
 const fn nearly(limit: i64) -> i64 {
     limit / 10 * 9
 }

@@ -1,4 +1,4 @@
-//! What a task holds for as long as it lasts, and what it has begun elsewhere may need for longer. Knows nothing of what that is.
+//! Shares what a task holds with work that it has begun elsewhere and that may outlast it. Knows nothing of what that is.
 
 use std::fmt::Debug;
 use std::sync::Arc;

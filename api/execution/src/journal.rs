@@ -1,10 +1,10 @@
 //! The journals of runs: entries of all runs together are stored in groups, those of each run in the order in which they came. A
 //! run that starts again is given what its journal holds.
 
-use crate::beside::Beside;
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
+use crate::side_task::SideTask;
 use futures_util::FutureExt;
 use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
@@ -135,13 +135,13 @@ pub(crate) async fn signal(
 async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
     let mut group: Vec<Batch> = Vec::with_capacity(GROUP_MAX);
     let mut turns = Turns::new(GROUP_MAX);
-    let mut beside = Beside::default();
+    let mut side_task = SideTask::default();
     loop {
         let has_some = turns.has_small() || turns.may_store_large();
-        if !has_some && !beside.more(&mut batches, &mut group, GROUP_MAX).await {
+        if !has_some && !side_task.more(&mut batches, &mut group, GROUP_MAX).await {
             return;
         }
-        if beside.has_ended() {
+        if side_task.has_ended() {
             turns.large_is_stored();
         }
         while let Ok(next) = batches.try_recv() {
@@ -150,7 +150,7 @@ async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
         let load = turns.small_group(&mut group, |batch: &Batch| (batch.load, batch.run));
         if let Some((load, mut large)) = turns.large_group() {
             let store = store.clone();
-            beside.begin(async move { store_batches(&store, load, &mut large).await });
+            side_task.begin(async move { store_batches(&store, load, &mut large).await });
         }
         if !group.is_empty() {
             store_batches(&store, load, &mut group).await;
@@ -218,7 +218,7 @@ struct Sink {
     user: UserId,
     started_at_ms: i64,
     is_used: AtomicBool,
-    /// Of what it holds, before it is packed.
+    /// Bytes of its entries before they are packed.
     bytes: AtomicUsize,
     /// What goes on when a run does not.
     service: Handle,
@@ -292,7 +292,7 @@ impl Journal for Sink {
 
 /// What a run continues from.
 pub(crate) struct Continued {
-    /// With what it holds by now.
+    /// The journal, with all entries that are stored by now.
     pub journal: RunJournal,
     /// When the run began.
     pub started_at_ms: i64,
@@ -340,7 +340,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Of a journal's entries.
+    /// Reads a journal's stored entries.
     pub fn of(stored: Vec<StoredEntry>) -> Result<Self, StoreError> {
         let mut recorded = Recorded::default();
         for entry in stored {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Journals that one transaction removes; each may have thousands of entries.
 const BATCH_MAX: i64 = 25;
-/// The same of those whose runs are gone.
+/// Journals whose runs are gone that one transaction removes.
 const GONE_MAX: usize = 25;
 /// Bytes of those, unless a single one has more: a run may have begun a hundred thousand effects, whose results are small.
 const BATCH_BYTES_MAX: i64 = 256 << 10;
@@ -21,11 +21,11 @@ const PAGE_MAX: i64 = 500;
 /// Which journals are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JournalPolicy {
-    /// Those of failed runs, for so long.
+    /// How long journals of failed runs are kept.
     pub failed_age_max: Duration,
-    /// Those of a tenant's newest successful runs, so many.
+    /// Of how many of a tenant's newest successful runs journals are kept.
     pub succeeded_max: i64,
-    /// Bytes of a tenant's; `None`: as many as there are.
+    /// Bytes of a tenant's journals that are kept; `None`: as many as there are.
     pub bytes_max: Option<i64>,
 }
 
@@ -156,7 +156,7 @@ impl KeptJournals {
     }
 }
 
-/// Those of them that one transaction removes: at least one.
+/// The first journals, as many as one transaction removes: at least one.
 fn first_of(mut journals: Vec<KeptJournal>) -> Vec<KeptJournal> {
     let mut bytes: i64 = 0;
     let beyond = journals.iter().position(|journal| {

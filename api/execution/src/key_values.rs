@@ -128,8 +128,8 @@ impl KeyValues for StoredValues {
     }
 }
 
-/// The same with how much it stores, roughly. What is too large is refused before others wait for it: they do as long as the database's
-/// one writer has it.
+/// The request, with about how many bytes it stores. A value that is too large is refused before the database's one writer has it, for
+/// which others wait.
 async fn measured(user: UserId, request: KeyValueRequest) -> Result<(KeyValueRequest, usize), KeyValueError> {
     let is_measured_here = given(&request.operation).is_none_or(is_small_value);
     let measure = move || {

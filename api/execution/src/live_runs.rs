@@ -124,7 +124,7 @@ impl LiveRuns {
         remove(&mut self.runs(), run.id, &run.live);
     }
 
-    /// Those of `runs`, which this server has and which are not parked, that are neither here nor about to be.
+    /// Those of `runs` that are neither in memory nor about to be. This server owns `runs`, and none of them is parked.
     pub fn missing(&self, runs: impl Iterator<Item = RunId>) -> HashSet<RunId> {
         let (here, taken) = (self.runs(), self.taken());
         let is_here = |run: &RunId| here.get(run).is_some_and(|live| !live.is_parked());

@@ -65,7 +65,7 @@ use tokio::sync::Semaphore;
 const EXECUTING_MAX: usize = 256;
 /// Lists of OnPoll nodes that are asked for, mailboxes that are read, and services that are told of webhooks, at once; others wait.
 const POLLS_AT_ONCE_MAX: usize = 32;
-/// Those of one owner.
+/// Of these, at once for one owner.
 const POLLS_PER_OWNER_MAX: usize = 4;
 /// Memory of a run, at most: all that 32 bits can address.
 const RUN_MEMORY_BYTES_MAX: usize = 4 << 30;
@@ -74,7 +74,7 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Bytes of events that have no room there, and are read when their turn comes.
 const STORED_BYTES_MAX: usize = 1 << 30;
 
-/// What is below all others, and what most of them hold. Cheap to clone.
+/// The foundation that most of the others hold. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Foundation {
     pub store: Store,
@@ -114,9 +114,9 @@ pub(crate) struct Parts {
     pub mailbox_places: Arc<MailboxPlaces>,
     /// Polls and subscriptions that may ask at once.
     pub polls_at_once: Semaphore,
-    /// Those of each owner.
+    /// Polls and subscriptions of each owner that may ask at once.
     pub polls_of_owners: PerUser,
-    /// Of this service, as senders reach it.
+    /// The URL at which senders reach this service.
     pub base_url: String,
     pub notices: NoticeFollower,
     pub retention: Retention,
@@ -124,7 +124,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Puts everything together, from what knows little to what knows much. The executor comes late; whoever starts runs
+    /// Puts everything together, what knows least first. The executor comes late; whoever starts runs
     /// reaches it through the dispatcher.
     pub fn new(settings: Settings, store: Store, clock: Clock, vault: Arc<Vault>, budget: Budget) -> Self {
         let base = Foundation::new(&settings, store, clock, &vault, budget);

@@ -1,6 +1,6 @@
 //! Asks for the lists of OnPoll nodes. A poll that is due is claimed in the database, so that one server at a time asks; each
-//! thing that is new is accepted as a run under a key of its own, and counts as seen only afterwards. A run for several things
-//! has a key that is stored with these things before. So whenever a server stops, no thing is lost, and none has two runs.
+//! element that is new is accepted as a run under a key of its own, and counts as seen only afterwards. A run for several elements
+//! has a key that is stored with these elements before. So whenever a server stops, no element is lost, and none has two runs.
 
 pub(crate) mod claim;
 mod failure;
@@ -78,7 +78,7 @@ struct Turn {
     claim: Claim,
 }
 
-/// Which things have runs.
+/// Which elements have runs.
 struct Started {
     /// What was known before.
     seen: Seen,
@@ -132,7 +132,7 @@ impl Turn {
     async fn done(&self) -> (Option<PollRow>, Option<Timestamp>) {
         let mut row = self.known.clone();
         let went = match self.asked(&mut row).await {
-            // There is nothing to say of it.
+            // The poll was lost before anybody was asked.
             Ok(false) => return (None, Some(self.now())),
             Ok(true) => Ok(()),
             Err(failure) => Err(failure),
@@ -257,7 +257,7 @@ impl Turn {
         let is_seen = |key: &&str| passes_over || started.has(key);
         let keys = picked.keys.iter().map(String::as_str).filter(is_seen);
         row.seen = started.seen.with(keys).stored();
-        // What follows a list of which not all is seen would leave out the rest.
+        // Unless all of the list is seen, since a request for what follows it would leave out the rest.
         if matches!(began, Ok(true)) {
             let before = row.cursor.take();
             row.cursor = picked.cursor.or_else(|| self.poll.since(at)).or(before);
@@ -280,11 +280,11 @@ impl Turn {
                     started.keys.extend(batch.keys);
                     matches!(accepted, Accepted::Duplicate(_))
                 }
-                // Nobody can tell any more, and no thing has two runs.
+                // Whether it had been stored is not known any more, and no element may have two runs.
                 None => true,
             };
             if is_stored {
-                started.seen = started.seen.and(pending.things());
+                started.seen = started.seen.and(pending.elements());
             }
             row.pending = None;
         }
@@ -312,7 +312,7 @@ impl Turn {
     }
 
     /// Stores that a run for all of these is about to be stored: the key that it has; `None`: others have overtaken this turn. A key
-    /// made of the things would not do, since whoever asks next may find others with them.
+    /// made of the elements would not do, since whoever asks next may find others with them.
     async fn note(
         &self,
         batch: &Batch,
@@ -341,7 +341,7 @@ impl Turn {
         Ok(Some(list_key(&run)))
     }
 
-    /// Under a key of this list: what has the same id in another one is another thing.
+    /// Under a key of this list: what has the same id in another one is another element.
     async fn accept(&self, key: &str, event: Box<RawValue>) -> Result<Accepted, ServiceError> {
         let source = self.source.get(..SOURCE_CHARS).unwrap_or_default();
         let run = NewRun {
@@ -362,7 +362,7 @@ impl Turn {
     }
 }
 
-/// The key of a run for several things, within those of its list; the key of one thing is a hash.
+/// The key of a run for several elements, within those of its list; the key of one element is a hash.
 fn list_key(run: &str) -> String {
     format!("list:{run}")
 }
@@ -392,7 +392,7 @@ fn text_of(mut result: Value) -> Result<String, Failure> {
         }
     }
     match result["text"].take() {
-        // With nothing to tell, some send nothing, such as by status 204.
+        // Services without news may send no body at all, such as with status 204.
         Value::String(text) if text.trim().is_empty() => Ok("[]".to_owned()),
         Value::String(text) => Ok(text),
         _ => Err(unreadable("The answer is not text.".to_owned())),

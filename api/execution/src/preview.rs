@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// Of all of them together.
+/// Fuel of all expressions together.
 const FUEL_MAX: u64 = 10_000_000;
 const TIME_MAX: Duration = Duration::from_millis(200);
 /// Bytes of what they give.

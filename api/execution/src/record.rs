@@ -33,7 +33,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Of an outcome.
+    /// What is kept of an outcome.
     pub fn of(outcome: &Outcome, with_trace: bool) -> Record {
         Record {
             output: outcome

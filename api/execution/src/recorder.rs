@@ -3,7 +3,6 @@
 //! of what the database refuses.
 
 use crate::attempt::{Conclusion, Next, Signal};
-use crate::beside::Beside;
 use crate::call_result;
 use crate::dispatcher::Dispatcher;
 use crate::end_notifier::EndNotifier;
@@ -14,6 +13,7 @@ use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use crate::run_error::internal;
 use crate::run_metrics::Figures;
+use crate::side_task::SideTask;
 use futures_util::FutureExt;
 use heddle_contract::plan::found_by;
 use heddle_model::clock::{Clock, Timestamp};
@@ -66,7 +66,7 @@ struct Change {
     forget: Option<String>,
     /// What the run that waits for this one is sent.
     signal: Option<Signal>,
-    /// Of a run that parks.
+    /// How the run parks, if it does.
     parking: Option<ParkingMark>,
     /// A server that accepted the run for another one may wait for its end, or for its response.
     notice: Option<RemoteNotice>,
@@ -82,7 +82,7 @@ enum JournalEnd {
     Removed,
 }
 
-/// By which is seen that a parking is stored already.
+/// Shows whether a parking is stored already.
 #[derive(Clone, Copy)]
 struct ParkingMark {
     /// What the run has used by then; `None`: its last execution has used nothing.
@@ -136,7 +136,7 @@ impl Change {
         change
     }
 
-    /// The same without anything that the run has made: only its state. An end becomes a failure.
+    /// The change with the run's state only, without anything that the run has made. An end becomes a failure.
     fn without_result(&self) -> Self {
         let row = &self.row;
         let mut bare = ResultRow::running(row.id, row.owner.clone(), row.attempt);
@@ -229,18 +229,18 @@ impl Recording {
     async fn work(self: Arc<Self>, mut messages: mpsc::Receiver<Message>) {
         let mut group: Vec<Conclusion> = Vec::with_capacity(GROUP_MAX);
         let mut turns = Turns::new(GROUP_MAX);
-        let mut beside = Beside::default();
+        let mut side_task = SideTask::default();
         // SQLite writes a changed row as a whole, PostgreSQL without what is large in it and stays.
         let is_written_anew = !self.store.is_shared();
         let load_of = |it: &Conclusion| (load(it, is_written_anew), it.run.id);
         // Until all that came before it is stored, nothing else is received.
         let mut flush: Option<oneshot::Sender<()>> = None;
         loop {
-            if beside.has_ended() {
+            if side_task.has_ended() {
                 turns.large_is_stored();
             }
             if turns.is_empty()
-                && !beside.is_under_way()
+                && !side_task.is_under_way()
                 && let Some(flushed) = flush.take()
             {
                 // Nobody listens any more when the stop was given up.
@@ -255,13 +255,13 @@ impl Recording {
                             flush = Some(flushed);
                             continue;
                         }
-                        None if beside.is_under_way() => {
-                            beside.ended().await;
+                        None if side_task.is_under_way() => {
+                            side_task.ended().await;
                             continue;
                         }
                         None => return,
                     },
-                    () = beside.ended() => continue,
+                    () = side_task.ended() => continue,
                 }
             }
             while flush.is_none() && turns.len() + group.len() < WAITING_MAX {
@@ -274,7 +274,7 @@ impl Recording {
             let load = turns.small_group(&mut group, load_of);
             if let Some((load, mut large)) = turns.large_group() {
                 let recording = self.clone();
-                beside.begin(async move { recording.store_or_give_up(load, &mut large).await });
+                side_task.begin(async move { recording.store_or_give_up(load, &mut large).await });
             }
             if !group.is_empty() {
                 self.store_or_give_up(load, &mut group).await;
@@ -282,7 +282,7 @@ impl Recording {
         }
     }
 
-    /// Stores a group. If that panics, which is told, its runs are forgotten: so whoever waits for them hears that, and they are taken
+    /// Stores a group. If that panics, which is logged, its runs are forgotten: so whoever waits for them hears that, and they are taken
     /// up again as those that got lost.
     async fn store_or_give_up(&self, load: Load, group: &mut Vec<Conclusion>) {
         let stored = AssertUnwindSafe(self.store(load, group)).catch_unwind().await;
@@ -476,8 +476,8 @@ async fn write(
         .await
 }
 
-/// The runs of which is stored already what is to be stored again, as when the answer to it got lost. That one parks would park it when
-/// it goes on since, and nobody might wake it; that one has another attempt would count twice what it has used; that one has ended can't
+/// The runs whose change is stored already, as when the database's answer to it got lost. Stored once more, a parking would park a run
+/// that has gone on since, and nobody might wake it; another attempt would count what the run has used twice; and an end can't
 /// be stored again, and those who wait for it are to hear of it.
 async fn stored_before(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
     let mut stored = HashSet::new();

@@ -84,7 +84,7 @@ pub struct Replayed {
     pub end: ReplayEnd,
     /// Whether it had the run's variables.
     pub variables: ReplayVariables,
-    /// The same for people.
+    /// How it ended, as a sentence for people.
     #[schema(example = "The replay ended as the run did.")]
     pub message: String,
 }

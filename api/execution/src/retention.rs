@@ -24,7 +24,7 @@ const PAGE_MAX: i64 = 500;
 /// What one run takes at most, roughly: an event of 8 MiB, of which each byte may take six as JSON. Whoever has so few that they can't be
 /// too large is not measured.
 const RUN_BYTES_MAX: i64 = 64 << 20;
-/// Of so many rounds, in one it is looked how many bytes the runs take, which reads all of them.
+/// In one of so many rounds the bytes of the runs are measured, which reads all of them.
 const ROUNDS_BETWEEN_MEASURES: u64 = 6;
 /// Rest between two rounds.
 const ROUND: Duration = Duration::from_secs(10 * 60);
@@ -49,7 +49,7 @@ pub(crate) struct Policy {
     pub runs_max: i64,
     /// Bytes of a workspace's runs, roughly, as far as they have ended; `None`: as many as there are.
     pub bytes_max: Option<i64>,
-    /// The same in all workspaces that a user has made; `None`: as many as there are.
+    /// Bytes of the ended runs in all workspaces that a user has made; `None`: as many as there are.
     pub user_bytes_max: Option<i64>,
 }
 
@@ -99,7 +99,7 @@ impl Retention {
         self.too_large_together(&tenants).await
     }
 
-    /// The same without looking how large it is. Gives all who have deployments.
+    /// Clears away what is too old or too many, without looking at sizes. Gives all tenants with deployments.
     async fn clear_away_by_number(&self) -> Result<BTreeSet<Tenant>, ServiceError> {
         let now = self.clock.now();
         let before = now.minus(self.policy.age_max);
@@ -296,7 +296,8 @@ impl Retention {
         self.remove_from(tenant, place).await
     }
 
-    /// The same of all workspaces of a user: they can be made as one likes. The largest come down until all fit.
+    /// Removes the oldest runs beyond the bytes of all workspaces of a user, since a user can make any number of these. The largest come down
+    /// until all fit.
     async fn too_large_together(&self, tenants: &BTreeSet<Tenant>) -> Result<(), ServiceError> {
         let Some(bytes_max) = self.policy.user_bytes_max else {
             return Ok(());

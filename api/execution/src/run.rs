@@ -24,7 +24,7 @@ pub struct NewRun {
     pub node_id: Option<String>,
     /// eventData as JSON; `null` counts as none.
     pub event: Box<RawValue>,
-    /// The same, if whoever starts the run has it for others as well: it is stored without another copy.
+    /// The event's text, if the caller shares it with others: it is stored without another copy.
     pub text: Option<Arc<str>>,
     /// Under which it may be accepted only once within 24 hours.
     pub idempotency: Option<IdempotencyKey>,
@@ -80,7 +80,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// Of what the database has: what was stored as JSON is JSON.
+    /// The event as the database has it: what was stored as JSON is JSON.
     pub fn of_stored(event: Option<String>) -> Box<RawValue> {
         let event = event.and_then(|event| RawValue::from_string(event).ok());
         event.unwrap_or_else(|| RawValue::NULL.to_owned())

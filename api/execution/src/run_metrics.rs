@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
     fuel_used: i64,
-    /// Of a run that has executed.
+    /// `None`: it has not executed.
     pub duration_ms: Option<i64>,
     memory_bytes_peak: i64,
 }

@@ -50,7 +50,7 @@ pub struct Settings {
     pub retention_runs_max: u64,
     /// Bytes of the runs that are kept of one workspace, roughly; 0: any number.
     pub retention_bytes_max: u64,
-    /// The same in all workspaces that one user has made; 0: any number.
+    /// Bytes of the runs that are kept in all workspaces that one user has made; 0: any number.
     pub retention_user_bytes_max: u64,
     /// How long the journals of failed runs are kept, and the modules of deployments that have got another one.
     pub retention_journals: Duration,
@@ -80,7 +80,7 @@ pub struct Settings {
     pub connectors_max: usize,
     /// Threads for what computes.
     pub workers: usize,
-    /// Of the service, as callback URLs begin.
+    /// The URL of the service, with which callback URLs begin.
     pub base_url: String,
     /// What the tokens of callback URLs follow from.
     pub callback_secret: SecretString,

@@ -31,7 +31,7 @@ const CLAIM: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(3);
 /// How long it waits for a place among all that ask services.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Of all requests of a turn, of which a service may want any number by what it lists: others wait for the place.
+/// Time for all requests of a turn: others wait for the place, and a service may cause any number of requests by what it lists.
 const TURN_MAX: Duration = Duration::from_secs(5 * 60);
 /// How often a service is asked whether the webhook is still there.
 const CHECK: Duration = Duration::from_secs(24 * 60 * 60);
@@ -118,9 +118,9 @@ struct Turn {
 enum Ended {
     /// The service has forgotten the address.
     Forgotten,
-    /// How it stands.
+    /// The subscription's state after the turn.
     Stands(SubscriptionState),
-    /// The same after it was made, and the secret that the service has chosen.
+    /// Its state after the service was told of the address in this turn, and the secret that the service has chosen.
     Made(SubscriptionState, Option<String>),
     /// Somebody else goes on with it at once.
     Left,
@@ -145,7 +145,7 @@ impl Turn {
             (Err(error), _) => tracing::warn!(
                 deployment = %self.row.deployment_id,
                 node = self.row.node_id,
-                "What a service was told about a webhook can't be stored, so the subscription is checked again: {}",
+                "What a service knows of a webhook can't be stored, so the subscription is checked again: {}",
                 chain(&error)
             ),
         }
@@ -251,12 +251,12 @@ impl Turn {
         let rest = failure.counted(&mut state.failures);
         let Failure { code, message, .. } = failure;
         let row = &self.row;
-        tracing::info!(deployment = %row.deployment_id, node = row.node_id, code, "A service could not be told of a webhook");
+        tracing::info!(deployment = %row.deployment_id, node = row.node_id, code, "A webhook could not be registered with its service");
         if !row.is_wanted && state.failures >= FORGET_TRIES {
             tracing::warn!(
                 deployment = %row.deployment_id,
                 node = row.node_id,
-                "{} was not told to forget a webhook that is gone: {message}",
+                "a webhook that is gone may still be registered with {}: {message}",
                 row.service
             );
             return Ended::Forgotten;
@@ -276,8 +276,8 @@ impl Turn {
             Code::Unavailable
                 .with("Too many services are being asked right now: this one will be asked later.")
         })?;
-        let told = tokio::time::timeout(TURN_MAX, Box::pin(reconcile::tell(self.task(), state))).await;
-        told.unwrap_or_else(|_| Err(self.late()))
+        let reconciled = tokio::time::timeout(TURN_MAX, Box::pin(reconcile::apply(self.task(), state))).await;
+        reconciled.unwrap_or_else(|_| Err(self.late()))
     }
 
     /// What is left is told the next time.
@@ -286,7 +286,7 @@ impl Turn {
         Failure {
             code: "TIMEOUT".to_owned(),
             message: format!(
-                "{} was not told everything within {minutes} minutes.",
+                "{} did not answer all requests within {minutes} minutes.",
                 self.row.service
             ),
             is_ours: false,

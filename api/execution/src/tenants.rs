@@ -29,18 +29,18 @@ pub(crate) use state::TenantState;
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
 /// How often storage is measured again: all runs of a workspace are read for it.
 const STORAGE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
-/// Of so many rounds, in one the storage of all workspaces is measured, for their reports.
+/// In one of so many rounds the storage of all workspaces is measured, for their reports.
 const ROUNDS_BETWEEN_REPORTS: u64 = 360;
 /// Workspaces that are remembered; past it those are forgotten whose deployments are.
 const KEPT_MAX: usize = 10_000;
 /// Workspaces that are read at a time.
 const PAGE: i64 = 500;
 /// Failures that are logged of one round.
-const TOLD_MAX: usize = 10;
+const LOGGED_MAX: usize = 10;
 
 /// A quota of a workspace, and how much of it is used.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct QuotaUsage {
     pub quota: WorkspaceQuota,
     /// Its limit; `None`: there is none.
     pub limit: Option<i64>,
@@ -48,7 +48,7 @@ pub struct Standing {
     pub used: Option<i64>,
 }
 
-impl Standing {
+impl QuotaUsage {
     /// Whether four fifths are used.
     pub fn is_nearly_used(&self) -> bool {
         let (Some(limit), Some(used)) = (self.limit, self.used) else {
@@ -145,9 +145,9 @@ impl Tenants {
             let executing = i64::try_from(executing).unwrap_or(i64::MAX);
             state.set_used(WorkspaceQuota::RunsAtOnce, executing);
         }
-        for standing in standings(state) {
-            if standing.is_nearly_used() {
-                self.warn(workspace, standing, now).await?;
+        for of_quota in quota_usage(state) {
+            if of_quota.is_nearly_used() {
+                self.warn(workspace, of_quota, now).await?;
             }
         }
         Ok(())
@@ -249,20 +249,20 @@ impl Tenants {
     async fn warn(
         &self,
         workspace: WorkspaceId,
-        standing: Standing,
+        of_quota: QuotaUsage,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let month = month_of(now).0;
         let warned = self.0.store.write(move |db| {
             Box::pin(async move {
-                if !hosting::warn(db, workspace, standing.quota, month, now).await? {
+                if !hosting::warn(db, workspace, of_quota.quota, month, now).await? {
                     return Ok(false);
                 }
                 let entry = Action::WorkspaceQuotaWarned
                     .of(Object::Workspace(workspace))
-                    .with("quota", standing.quota.name())
-                    .with("limit", standing.limit)
-                    .with("used", standing.used);
+                    .with("quota", of_quota.quota.name())
+                    .with("limit", of_quota.limit)
+                    .with("used", of_quota.used);
                 let origin = Origin {
                     at: now,
                     address: None,
@@ -273,7 +273,7 @@ impl Tenants {
             })
         });
         if warned.await? {
-            let (quota, limit, used) = (standing.quota.name(), standing.limit, standing.used);
+            let (quota, limit, used) = (of_quota.quota.name(), of_quota.limit, of_quota.used);
             tracing::warn!(%workspace, quota, limit, used, "A workspace has used 80 % of a quota");
         }
         Ok(())
@@ -335,7 +335,7 @@ impl Tenants {
     }
 
     /// The quotas of a workspace, measured now but for storage.
-    pub async fn standings(&self, workspace: WorkspaceId) -> Result<Vec<Standing>, ServiceError> {
+    pub async fn quota_usage(&self, workspace: WorkspaceId) -> Result<Vec<QuotaUsage>, ServiceError> {
         let state = self.of(Tenant::Workspace(workspace)).await?;
         self.refresh(&state, false).await?;
         let now = self.0.clock.now();
@@ -344,10 +344,10 @@ impl Tenants {
         let mut reader = self.0.store.reader().await?;
         let since = now.minus(STORAGE_AGE_MAX * 12);
         let stored = usage::last_stored(&mut reader.db(), workspace, since).await?;
-        let mut found = standings(&state);
-        for standing in &mut found {
-            if standing.quota == WorkspaceQuota::StorageBytes {
-                standing.used = stored;
+        let mut found = quota_usage(&state);
+        for of_quota in &mut found {
+            if of_quota.quota == WorkspaceQuota::StorageBytes {
+                of_quota.used = stored;
             }
         }
         Ok(found)
@@ -406,22 +406,22 @@ impl Failures {
     fn note(&mut self, tenant: Tenant, measured: Result<(), StoreError>) {
         let Err(error) = measured else { return };
         self.count += 1;
-        if self.count <= TOLD_MAX {
+        if self.count <= LOGGED_MAX {
             tracing::warn!(%tenant, "What a workspace uses can't be measured now: {}", chain(&error));
         }
     }
 }
 
-fn standings(state: &TenantState) -> Vec<Standing> {
-    let standing = |quota: &WorkspaceQuota| {
+fn quota_usage(state: &TenantState) -> Vec<QuotaUsage> {
+    let of_quota = |quota: &WorkspaceQuota| {
         let limit = state.limit(*quota);
         let limit = (limit != UNLIMITED).then_some(limit);
         let is_counted = (limit.is_some() && quota.period() != Period::Run) || OF_RUNS.contains(quota);
-        Standing {
+        QuotaUsage {
             quota: *quota,
             limit,
             used: is_counted.then(|| state.used(*quota)),
         }
     };
-    WorkspaceQuota::ALL.iter().map(standing).collect()
+    WorkspaceQuota::ALL.iter().map(of_quota).collect()
 }

@@ -78,7 +78,7 @@ impl From<ServiceError> for TestRunError {
 pub(crate) struct TestRuns {
     pub store: Store,
     pub clock: Clock,
-    /// Of every test run.
+    /// How long every test run may take.
     pub timeout: Duration,
     pub limits: Limits,
     pub tenants: Tenants,
@@ -337,7 +337,7 @@ impl TestRuns {
         self.place_of(Class::Awaited, share, patience).await
     }
 
-    /// The same for what is of this class.
+    /// A place among the executing runs of a tenant, for a run of this class.
     pub(crate) async fn place_of(
         &self,
         class: Class,

@@ -16,7 +16,7 @@ impl<T> ToTheEnd<T> {
         ToTheEnd(Some(Box::pin(work)))
     }
 
-    /// The same with work that is made where it stays: one that is handed over is copied whole, however little is in it yet.
+    /// Makes the work in its final place: a future that is handed over is copied whole, however little is in it yet.
     pub fn made<F>(make: impl FnOnce() -> F) -> Self
     where
         F: Future<Output = T> + Send + 'static,

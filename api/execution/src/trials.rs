@@ -37,7 +37,7 @@ const DRAIN_MIN: Duration = Duration::from_secs(1);
 /// How long a run may take that is tried beside others, before the next one is.
 const PATIENCE_BESIDE: Duration = Duration::from_millis(50);
 
-/// The same while nothing else executes.
+/// How long a run may take that is tried while nothing else executes.
 fn patience(suspicion: i64) -> Duration {
     match suspicion {
         ..=1 => Duration::from_millis(500),

@@ -1,5 +1,5 @@
 //! How many runs of each user wait, and how large what is kept of them is, so that nobody fills the database with them. Counted
-//! once in a while, and not for every run: that a limit may be exceeded by what happens within a minute on other servers is no harm.
+//! once in a while, and not for every run: it does no harm that a limit may be exceeded by what happens within a minute on other servers.
 //! Who has as many as may be is counted again after a second, or at once after a waiting run was cancelled; whose runs were measured
 //! to be as large as they may be, after ten.
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const COUNT_AGE_MAX: Duration = Duration::from_secs(60);
 /// How long one is good for that leaves none: whatever has ended since is not seen.
 const FULL_AGE_MAX: Duration = Duration::from_secs(1);
-/// The same of bytes that were measured, for which all that is kept of each run is looked at.
+/// How long measured bytes that leave no room are good for: to measure them, all that is kept of each run is looked at.
 const FULL_BYTES_AGE_MAX: Duration = Duration::from_secs(10);
 /// Users whose counts are remembered; past it, old counts are forgotten.
 const USERS_MAX: usize = 10_000;
@@ -59,7 +59,7 @@ struct Count {
 #[derive(Clone, Copy)]
 struct Bytes {
     measured: i64,
-    /// Of those that have begun to wait since then: more than is stored of them, which is compressed, and some wait no more.
+    /// Bytes of runs that have begun to wait since then. It is more than is stored, which is compressed, and some of them wait no more.
     added: i64,
     at: Instant,
 }

@@ -38,7 +38,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// Of the store of bytes.
+    /// A failure of the store that has the bytes.
     pub(crate) fn bytes(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         FileError::Bytes(error.into())
     }

@@ -28,11 +28,11 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 const PART_BYTES: usize = 8 << 20;
 /// Uploads at a time, each of which holds a part in memory; more wait.
 const UPLOADS_MAX: usize = 16;
-/// Of these, uploads to workspaces of one owner.
+/// Uploads at a time to workspaces of one owner.
 const UPLOADS_PER_OWNER_MAX: usize = UPLOADS_MAX / 2;
-/// Of these, those that only an owner gets who has no other: two with all that they may have would keep everybody waiting otherwise.
+/// Places that only owners get who have no other upload: two owners with all that they may have would keep everybody waiting otherwise.
 const UPLOADS_KEPT: usize = UPLOADS_MAX / 4;
-/// For a place among these: an upload holds one from its first byte to its last, however slowly they come.
+/// How long an upload waits for a place: others hold one from their first byte to their last, however slowly they come.
 const PLACE_WAIT_MAX: Duration = Duration::from_secs(30);
 /// For one request to the service, with its repetitions.
 const RETRY_MAX: Duration = Duration::from_secs(60);

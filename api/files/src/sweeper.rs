@@ -7,7 +7,7 @@ use crate::objects::{Key, Objects};
 use futures_util::{StreamExt, stream};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
-use heddle_model::ids::{BlobId, WorkspaceId};
+use heddle_model::ids::BlobId;
 use heddle_model::tenant::Tenant;
 use heddle_store::StoreError;
 use heddle_store::files::ABANDONED_AFTER;
@@ -147,9 +147,9 @@ impl Files {
         }
     }
 
-    /// Removes all files of a workspace that is removed, with their bytes.
-    pub async fn erase(&self, workspace: WorkspaceId) -> Result<(), FileError> {
-        let (tenant, now) = (Tenant::Workspace(workspace), self.now());
+    /// Removes all files of a tenant that is removed, with their bytes.
+    pub async fn erase(&self, tenant: Tenant) -> Result<(), FileError> {
+        let now = self.now();
         loop {
             let remove = self
                 .store()

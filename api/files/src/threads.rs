@@ -17,7 +17,7 @@ static THREADS: LazyLock<io::Result<Threads>> = LazyLock::new(|| {
 });
 
 struct Threads {
-    /// Of which only the threads for blocking work are used.
+    /// Only its threads for blocking work are used.
     runtime: Runtime,
     turns: PerOwner<u128>,
 }

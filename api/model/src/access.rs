@@ -109,13 +109,13 @@ impl Scope {
         }
     }
 
-    /// The same rights as far as an API key's scope goes; `None`: all of them.
+    /// These rights as far as an API key's scope goes; `None`: all of them.
     #[must_use]
     pub const fn limited(self, limit: Option<KeyScope>) -> Self {
         Scope { limit, ..self }
     }
 
-    /// The same rights in a workspace that the operator may have suspended: nothing is changed or run in it then.
+    /// These rights in a workspace that the operator may have suspended: nothing is changed or run in it then.
     #[must_use]
     pub const fn suspended_if(self, is_suspended: bool) -> Self {
         Scope { is_suspended, ..self }
@@ -126,10 +126,26 @@ impl Scope {
         self.limit
     }
 
-    /// The same rights, of a request from this address.
+    /// These rights, of a request from this address.
     pub const fn from_address(mut self, address: IpAddr) -> Self {
         self.origin.address = Some(address);
         self
+    }
+
+    /// Whether these are the same rights, however the requests came that have them.
+    pub fn has_rights_of(&self, other: &Scope) -> bool {
+        let rights = |scope: &Scope| {
+            let Scope {
+                user,
+                workspace,
+                role,
+                limit,
+                is_suspended,
+                origin: _,
+            } = *scope;
+            (user, workspace, role, limit, is_suspended)
+        };
+        rights(self) == rights(other)
     }
 
     /// How the request came that has these rights, for the audit log.

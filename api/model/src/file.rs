@@ -81,7 +81,7 @@ pub fn mentioned(json: &str) -> BTreeSet<FileId> {
     found
 }
 
-/// The same of bytes, parts of which are such texts, as in a module. A reference has ASCII only, so that it is within one of them.
+/// All ids of files that bytes with JSON texts in them refer to, such as a module's. A reference has ASCII only, so it is within one text.
 pub fn mentioned_within(bytes: &[u8]) -> BTreeSet<FileId> {
     let mut found = BTreeSet::new();
     for chunk in bytes.utf8_chunks() {

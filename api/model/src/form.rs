@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// The same of what a program has sent as JSON: numbers for texts, and true or false for a box that is ticked or not. There
+    /// Checks answers that a program has sent as JSON: numbers for texts, and true or false for a box that is ticked or not. There
     /// are no files in it, since JSON can only claim to have some.
     pub fn check_json(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<FieldError>> {
         let mut sent = Map::new();

@@ -100,43 +100,43 @@ macro_rules! ids {
 macro_rules! for_each_id {
     ($macro:ident) => {
         $macro! {
-            /// Of a user.
+            /// Id of a user.
             UserId,
-            /// Of a workspace.
+            /// Id of a workspace.
             WorkspaceId,
-            /// Of an environment.
+            /// Id of an environment.
             EnvironmentId,
-            /// Of a connection.
+            /// Id of a connection.
             ConnectionId,
-            /// Of a browser's session.
+            /// Id of a browser's session.
             SessionId,
-            /// Of an API key.
+            /// Id of an API key.
             ApiKeyId,
-            /// Of an invitation to a workspace.
+            /// Id of an invitation to a workspace.
             InvitationId,
-            /// Of a link by which somebody joins a workspace.
+            /// Id of a link by which somebody joins a workspace.
             InvitationLinkId,
-            /// Of a data key, see `vault`.
+            /// Id of a data key, see `vault`.
             DataKeyId,
-            /// Of a pattern.
+            /// Id of a pattern.
             PatternId,
-            /// Of a webhook endpoint; not the unguessable part of its URL.
+            /// Id of a webhook endpoint; not the unguessable part of its URL.
             EndpointId,
-            /// Of a deployment.
+            /// Id of a deployment.
             DeploymentId,
-            /// Of a run.
+            /// Id of a run.
             RunId,
-            /// Of an editor's tab in a browser, which names itself.
+            /// Id of an editor's tab in a browser, which names itself.
             TabId,
-            /// Of a test of a pattern.
+            /// Id of a test of a pattern.
             TestId,
-            /// Of a line of the webhook log.
+            /// Id of a line of the webhook log.
             WebhookLogId,
-            /// Of an entry of the audit log.
+            /// Id of an entry of the audit log.
             AuditId,
-            /// Of a file.
+            /// Id of a file.
             FileId,
-            /// Of what a file holds; files with equal bytes have the same.
+            /// Id of what a file holds; files with equal bytes have the same.
             BlobId,
         }
     };

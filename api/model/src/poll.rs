@@ -1,11 +1,11 @@
-//! What an OnPoll node's parameters say: what a service is asked, and where in its answer the things are that runs are started
+//! What an OnPoll node's parameters say: what a service is asked, and where in its answer the elements are that runs are started
 //! for. Knows nothing of requests' ways, runs and times.
 
 mod answer;
 mod pending;
 mod seen;
 
-pub use answer::{AnswerProblem, Found, Thing};
+pub use answer::{AnswerProblem, Element, Found};
 pub use pending::Pending;
 pub use seen::Seen;
 
@@ -18,7 +18,7 @@ pub const EVERY_FIVE_MINUTES: &str = "*/5 * * * *";
 /// Time for an answer, unless the node has another; none may have more than the last.
 const TIMEOUT_MS: f64 = 30_000.0;
 const TIMEOUT_MS_MAX: f64 = 60_000.0;
-/// What came before the last answer's time is asked for once more: clocks differ, and services list some things late.
+/// What came before the last answer's time is asked for once more: clocks differ, and services list some elements late.
 const OVERLAP_MS: i64 = 60_000;
 
 /// What a service is asked again and again.
@@ -33,7 +33,7 @@ pub struct Poll {
     timeout_ms: f64,
     /// Where the list is; none: the answer is the list.
     items: Option<String>,
-    /// Where in a thing its id is; none: the whole of it tells it from others.
+    /// Where in an element its id is; none: the whole element tells it from others.
     id: Option<String>,
     /// Whether the list is a table, whose first element has the names of its columns.
     is_table: bool,

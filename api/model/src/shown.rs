@@ -87,7 +87,7 @@ fn masked_excerpt(excerpt: &RawValue) -> Option<Box<RawValue>> {
         {
             masked.extend(["\":\"", MASK]);
             is_masked = true;
-            // What is no text (a list of several values) is left out together with what follows it.
+            // A value that is not text (a list of several values) is left out together with what follows it.
             rest = value.strip_prefix('"').map_or("", |value| string(value).1);
         }
         if let Some(behind) = rest.strip_prefix('"') {

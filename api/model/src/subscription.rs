@@ -1,5 +1,5 @@
-//! What a trigger's subscription says: the requests by which a service is told to send to a webhook, or to stop, and where in its
-//! answers is what matters. Knows nothing of requests' ways, deployments and times.
+//! What a trigger's subscription says: the requests by which a service is told to send to a webhook, or to stop, and where its answers
+//! have what matters. Knows nothing of deployments, of times, and of how requests are sent.
 
 mod filling;
 mod step;
@@ -26,7 +26,7 @@ pub struct Subscription {
     pub service: String,
     /// Id or name of the connection whose credentials the requests have.
     pub connection: String,
-    /// Of the requests; none: the connection's.
+    /// What the requests' addresses begin with; none: the connection's base URL.
     base_url: Option<String>,
     headers: Map<String, Value>,
     /// Whose the secret is by which the service proves who it is.

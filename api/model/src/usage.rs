@@ -15,7 +15,7 @@ pub struct Used {
     pub failed_runs: i64,
     /// Fuel of all executions, also of those that a wait or another attempt followed.
     pub fuel: i64,
-    /// Of each execution, its peak memory in whole KiB times its time in milliseconds.
+    /// The sum over all executions of peak memory in whole KiB times time in milliseconds.
     pub memory_kib_ms: i64,
     /// Effects that were begun; not those that an earlier execution had recorded.
     pub effects: i64,

@@ -23,7 +23,7 @@ const KINDS: [(&str, BodyKind); 5] = [
 
 /// What the stored parameters of an OnForm node have, by which they are told from those of an OnWebhook, which never have it.
 pub const FORM_MARK: &str = "form";
-/// The same of an OnChat node.
+/// The parameter by which stored parameters are known as an OnChat node's.
 pub const CHAT_MARK: &str = "chat";
 
 /// How a body is read.
@@ -278,7 +278,7 @@ impl Webhook {
         }
     }
 
-    /// Of a node that says how senders sign, and nothing else.
+    /// A webhook whose node says how senders sign, and nothing else.
     pub fn signed(scheme: Scheme) -> Self {
         let mut webhook = Webhook::default();
         webhook.authentication.scheme = scheme;

@@ -26,9 +26,9 @@ fn a_table_gives_rows_by_the_names_of_its_columns() {
         json!({"values": [["name", 7, "", "row_number"], ["Ann", 1, "x", 9], [], ["Bo"]]}).to_string();
     let found = poll(json!({"id": "row_number"})).found(&answer).unwrap();
     let rows: Vec<Value> = found
-        .things
+        .elements
         .iter()
-        .map(|thing| serde_json::from_str(thing.json.get()).unwrap())
+        .map(|element| serde_json::from_str(element.json.get()).unwrap())
         .collect();
     let expected = [
         json!({"row_number": 2, "name": "Ann", "7": 1}),
@@ -38,7 +38,11 @@ fn a_table_gives_rows_by_the_names_of_its_columns() {
     let ids = |given: Value, answer: &Value| -> Vec<String> {
         let answer = answer.to_string();
         let found = poll(given).found(&answer).unwrap();
-        found.things.into_iter().map(|thing| thing.identity).collect()
+        found
+            .elements
+            .into_iter()
+            .map(|element| element.identity)
+            .collect()
     };
     // A row that moves is the same by its cells, and another one by its number.
     let (before, after) = (
@@ -57,7 +61,7 @@ fn a_table_gives_rows_by_the_names_of_its_columns() {
     ] {
         assert!(poll(json!({})).found(&wrong.to_string()).is_err(), "{wrong}");
     }
-    assert!(poll(json!({})).found("{}").unwrap().things.is_empty());
+    assert!(poll(json!({})).found("{}").unwrap().elements.is_empty());
 }
 
 #[test]
@@ -79,7 +83,7 @@ fn the_cursor_is_in_the_query() {
     assert_eq!(poll.request(Some("c&d")), next);
 }
 
-/// The keys of the things in a list; what is wrong with the answer.
+/// The keys of the elements in a list; what is wrong with the answer.
 fn keys(list: &str, id: Option<&str>) -> Result<Vec<String>, String> {
     let answer = format!(r#"{{"data": 1, "data": [{{"other": [[]], "list": {list}}}]}}"#);
     keys_of(&answer, id)
@@ -88,7 +92,11 @@ fn keys(list: &str, id: Option<&str>) -> Result<Vec<String>, String> {
 fn keys_of(answer: &str, id: Option<&str>) -> Result<Vec<String>, String> {
     let poll = poll(&json!({"items": "data.0.list", "id": id}));
     let found = poll.found(answer).map_err(|problem| problem.to_string())?;
-    Ok(found.things.into_iter().map(|thing| thing.identity).collect())
+    Ok(found
+        .elements
+        .into_iter()
+        .map(|element| element.identity)
+        .collect())
 }
 
 #[test]
@@ -110,8 +118,8 @@ fn things_are_told_apart_by_what_they_are() {
 /// What was seen before is known by it.
 #[test]
 fn what_tells_things_apart_stays_the_same() {
-    let written = |thing: &str| keys(&format!("[{thing}]"), None).unwrap().remove(0);
-    for (thing, canonical) in [
+    let written = |element: &str| keys(&format!("[{element}]"), None).unwrap().remove(0);
+    for (element, canonical) in [
         (
             r#"{"b": ["x\n", {}, [ ], true], "\"": -1, "a": 1, "a": 2.50, "c": null}"#,
             r#"{"\""-1,"a"2.5,"b"["x\n",{},[],true,],"c"null,}"#,
@@ -125,7 +133,11 @@ fn what_tells_things_apart_stays_the_same() {
         ("-7", "-7"),
         ("null", "null"),
     ] {
-        assert_eq!(written(thing), hex::encode(Sha256::digest(canonical)), "{thing}");
+        assert_eq!(
+            written(element),
+            hex::encode(Sha256::digest(canonical)),
+            "{element}"
+        );
     }
     let nested = |levels: usize| keys(&format!("[{}1{}]", "[".repeat(levels), "]".repeat(levels)), None);
     assert!(nested(127).is_ok() && nested(128).is_err());
@@ -149,7 +161,7 @@ fn whatever_an_answer_is_made_of_it_takes_little_memory() {
     };
     for element in ["0", "{}", r#"{"":0}"#, "[[]]", r#"{"":{"":{"":0}}}"#] {
         let answer = answer(element);
-        // A thing, the id of one, the cursor, and the names of a table's columns.
+        // An element, the id of one, the cursor, and the names of a table's columns.
         for parameters in [
             json!({}),
             json!({"id": "0"}),
@@ -225,11 +237,11 @@ fn the_newest_are_remembered() {
 }
 
 #[test]
-fn a_run_that_is_noted_says_for_which_things() {
+fn a_run_that_is_noted_says_for_which_elements() {
     let noted = Pending::of("r-1", ["a", "b"]);
     assert_eq!(Pending::of_stored(&noted.stored()), Some(noted.clone()));
-    assert!(noted.run == "r-1" && noted.things().has("a") && !noted.things().has("c"));
-    let seen = Seen::default().with(["c", "a"]).and(noted.things());
+    assert!(noted.run == "r-1" && noted.elements().has("a") && !noted.elements().has("c"));
+    let seen = Seen::default().with(["c", "a"]).and(noted.elements());
     assert_eq!(seen, Seen::default().with(["a", "b", "c"]));
     for other in ["", "r-1", &format!("{}:", "r".repeat(65))] {
         assert_eq!(Pending::of_stored(other), None, "{other}");

@@ -7,14 +7,14 @@ use heddle_model::error::ServiceError;
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_store::audit;
-use heddle_store::group_roles::{self, Standing};
+use heddle_store::group_roles::{self, GroupDecision};
 use heddle_store::quota::{self, Payer};
 use heddle_store::{Db, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a provider says of somebody who has just signed in there.
 #[derive(Clone, Debug)]
-pub struct Said<'a> {
+pub struct ProviderRoles<'a> {
     /// The provider's id.
     pub provider: &'a str,
     /// The roles that their groups give them.
@@ -25,7 +25,7 @@ pub struct Said<'a> {
 
 /// One decision on one membership.
 struct Change<'a> {
-    said: &'a Said<'a>,
+    provided: &'a ProviderRoles<'a>,
     user: UserId,
     workspace: WorkspaceId,
     origin: Origin,
@@ -37,15 +37,15 @@ pub async fn apply(
     db: &mut Db<'_>,
     quotas: &Quotas,
     user: UserId,
-    said: &Said<'_>,
+    provided: &ProviderRoles<'_>,
     origin: Origin,
 ) -> Result<(), ServiceError> {
     // In one order, so that no two transactions wait for each other.
-    let mut workspaces: BTreeSet<WorkspaceId> = said.roles.keys().copied().collect();
+    let mut workspaces: BTreeSet<WorkspaceId> = provided.roles.keys().copied().collect();
     workspaces.extend(group_roles::workspaces(db, user).await?);
     for workspace in workspaces {
         let change = Change {
-            said,
+            provided,
             user,
             workspace,
             origin,
@@ -66,7 +66,7 @@ impl Change<'_> {
         };
         let standing = heddle_store::accounts::standing(db, user, Some(workspace), None).await?;
         let present = standing.and_then(|standing| standing.workspace_role);
-        let before = group_roles::standing(db, user, workspace).await?;
+        let before = group_roles::decision(db, user, workspace).await?;
         let own = match before {
             // What is still as groups left it is not the user's own.
             Some(before) if present == Some(before.given) => before.own,
@@ -82,35 +82,35 @@ impl Change<'_> {
             wanted = present;
         }
         if present.is_none() && wanted.is_some() && !self.has_room(db).await? {
-            group_roles::set_grant(db, user, workspace, self.said.provider, None).await?;
+            group_roles::set_grant(db, user, workspace, self.provided.provider, None).await?;
             return Ok(());
         }
         if wanted != present {
             self.set(db, present, wanted).await?;
         }
-        let standing = match wanted {
+        let decision = match wanted {
             // Until the last owner may go, it is tried again at each login.
-            Some(given) if granted.is_some() || wanted != own => Some(Standing { own, given }),
+            Some(given) if granted.is_some() || wanted != own => Some(GroupDecision { own, given }),
             _ => None,
         };
-        Ok(group_roles::keep_standing(db, user, workspace, standing).await?)
+        Ok(group_roles::keep_decision(db, user, workspace, decision).await?)
     }
 
     /// The highest role that groups give in the workspace, now that this provider has told what it gives.
     async fn granted(&self, db: &mut Db<'_>) -> Result<Option<WorkspaceRole>, StoreError> {
-        let (user, workspace, said) = (self.user, self.workspace, self.said);
-        let given = said.roles.get(&workspace).copied();
+        let (user, workspace, provided) = (self.user, self.workspace, self.provided);
+        let given = provided.roles.get(&workspace).copied();
         let mut granted = given;
         for (provider, role) in group_roles::grants(db, user, workspace).await? {
-            if provider == said.provider {
+            if provider == provided.provider {
                 continue;
             }
-            match said.providers.contains(&provider) {
+            match provided.providers.contains(&provider) {
                 true => granted = granted.max(Some(role)),
                 false => group_roles::set_grant(db, user, workspace, &provider, None).await?,
             }
         }
-        group_roles::set_grant(db, user, workspace, said.provider, given).await?;
+        group_roles::set_grant(db, user, workspace, provided.provider, given).await?;
         Ok(granted)
     }
 
@@ -152,7 +152,7 @@ impl Change<'_> {
         };
         let mut entry = action
             .of(Object::User(self.user))
-            .with("provider", self.said.provider);
+            .with("provider", self.provided.provider);
         if let Some(from) = present {
             entry = entry.with("from", from.name());
         }

@@ -4,10 +4,10 @@
 use crate::Service;
 use heddle_model::audit::{Action, Note, Object, Origin};
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::WorkspaceId;
+use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_store::hosting::{self, Hosting, TenantRow};
 use heddle_store::notices::Notice;
-use heddle_store::{StoreError, archive, audit, workspaces};
+use heddle_store::{Db, StoreError, accounts, archive, audit, workspaces};
 
 /// A workspace. 404 if there is none.
 pub async fn find(service: &Service, workspace: WorkspaceId) -> Result<TenantRow, ServiceError> {
@@ -19,6 +19,25 @@ fn missing() -> ServiceError {
     Code::WorkspaceNotFound.with("There is no workspace with this id.")
 }
 
+/// Whom the operator names as the owner of a workspace to be made. Where people prove that an address is theirs, it is somebody who
+/// has: anybody may have registered with it.
+pub(crate) async fn named_owner(
+    db: &mut Db<'_>,
+    email: &str,
+    wants_verified: bool,
+) -> Result<UserId, ServiceError> {
+    let found = accounts::by_email(db, email).await?;
+    let nobody = || ServiceError::field("owner", format!("is wrong: no user has the email {email}"));
+    let user = found.ok_or_else(nobody)?;
+    if wants_verified && !user.email_verified {
+        let problem = format!(
+            "is wrong: whoever has registered with {email} has not proven that it is theirs. They can do so from their profile, or              you say so for them by `heddle user verify`"
+        );
+        return Err(ServiceError::field("owner", problem));
+    }
+    Ok(user.id)
+}
+
 /// Makes a workspace that a registered user owns. No quota of the user counts.
 pub async fn create(
     service: &Service,
@@ -26,12 +45,10 @@ pub async fn create(
     name: String,
     owner: String,
 ) -> Result<TenantRow, ServiceError> {
-    let now = service.clock.now();
+    let (now, wants_verified) = (service.clock.now(), service.verifies_addresses());
     let created = service.store.write(move |db| {
         Box::pin(async move {
-            let user = hosting::user(db, &owner).await?;
-            let nobody = || ServiceError::field("owner", format!("is wrong: no user has the email {owner}"));
-            let user = user.ok_or_else(nobody)?;
+            let user = named_owner(db, &owner, wants_verified).await?;
             let created = workspaces::create(db, user, &name, now).await?;
             let entry = Action::WorkspaceCreated.of(Object::Workspace(created.id));
             audit::note_in_workspace(db, created.id, (None, origin), entry).await?;

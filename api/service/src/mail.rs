@@ -21,9 +21,9 @@ pub fn address(domain: &str, mailbox: &str) -> String {
 /// The outcome of a message for one address.
 #[derive(Debug)]
 pub enum Delivery {
-    /// It has a run.
+    /// The message has started this run.
     Accepted(RunId),
-    /// The same message had a run before.
+    /// The message came again: it had started this run before.
     Duplicate(RunId),
     /// No active deployment has the node.
     Inactive,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Minimum interval between messages.
-const TOLD_EVERY: Duration = Duration::from_millis(250);
+const SENT_EVERY: Duration = Duration::from_millis(250);
 /// Interval at which watched deployments are announced again.
 const WATCHING_AGAIN: Duration = Duration::from_secs(2);
 /// Time after which an announcement that was not repeated expires.
@@ -32,19 +32,19 @@ const EMAILS_MAX: usize = 80;
 struct Message {
     /// A process, which hears itself too.
     from: String,
-    said: Said,
+    said: PeerMessage,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Said {
+enum PeerMessage {
     /// Webhook requests let through, by address.
     Webhooks(Vec<(IpAddr, usize)>),
-    /// The same by what else they are counted by.
+    /// Webhook requests let through, by other keys than the address.
     WebhookCounts(Counts),
     /// Attempts to log in, by address.
     Logins(Vec<(IpAddr, usize)>),
-    /// The same by the email's hash, in hex.
+    /// Attempts to log in, by the email's hash, in hex.
     Emails(Vec<(String, usize)>),
     /// These deployments have live tails.
     Watching(Vec<DeploymentId>),
@@ -81,14 +81,14 @@ impl Peers {
         let service = &self.service;
         let now = service.clock.now();
         match said {
-            Said::Webhooks(counts) => service.webhooks.limits.count(Counts::Addresses(counts), now),
-            Said::WebhookCounts(counts) => service.webhooks.limits.count(counts, now),
-            Said::Logins(counts) => {
+            PeerMessage::Webhooks(counts) => service.webhooks.limits.count(Counts::Addresses(counts), now),
+            PeerMessage::WebhookCounts(counts) => service.webhooks.limits.count(counts, now),
+            PeerMessage::Logins(counts) => {
                 for (ip, count) in counts {
                     service.auth_limits.by_ip.count(&ip, count, now);
                 }
             }
-            Said::Emails(counts) => {
+            PeerMessage::Emails(counts) => {
                 for (email, count) in counts {
                     let mut hash = [0; 32];
                     if hex::decode_to_slice(email, &mut hash).is_ok() {
@@ -96,11 +96,11 @@ impl Peers {
                     }
                 }
             }
-            Said::Watching(deployments) => {
+            PeerMessage::Watching(deployments) => {
                 let until = heddle_model::clock::monotonic() + WATCHING_MAX;
                 service.executions.tail().watch_elsewhere(&deployments, until);
             }
-            Said::Changes(changes) => {
+            PeerMessage::Changes(changes) => {
                 for change in changes {
                     service.executions.tail().publish_remote(change);
                 }
@@ -117,7 +117,7 @@ impl Peers {
         tokio::spawn(async move {
             let mut watching_said_at = None;
             loop {
-                let pause = tokio::time::sleep(TOLD_EVERY);
+                let pause = tokio::time::sleep(SENT_EVERY);
                 if let Err(error) = peers.send_all(&mut watching_said_at).await {
                     tracing::debug!("Can't notify other servers for now: {}", chain(&error));
                 }
@@ -129,7 +129,7 @@ impl Peers {
         });
     }
 
-    async fn send(&self, said: Said) -> Result<(), StoreError> {
+    async fn send(&self, said: PeerMessage) -> Result<(), StoreError> {
         let from = self.id.to_string();
         let message = serde_json::to_string(&Message { from, said })?;
         self.service.store.talk(message).await
@@ -147,21 +147,21 @@ impl Peers {
                 .tail()
                 .take_for_elsewhere(heddle_model::clock::monotonic()),
         ) {
-            self.send(Said::Changes(message)).await?;
+            self.send(PeerMessage::Changes(message)).await?;
         }
         for counts in service.webhooks.limits.take_untold() {
             self.send(match counts {
-                Counts::Addresses(counts) => Said::Webhooks(counts),
-                counts => Said::WebhookCounts(counts),
+                Counts::Addresses(counts) => PeerMessage::Webhooks(counts),
+                counts => PeerMessage::WebhookCounts(counts),
             })
             .await?;
         }
         for counts in service.auth_limits.by_ip.take_untold().chunks(ADDRESSES_MAX) {
-            self.send(Said::Logins(counts.to_vec())).await?;
+            self.send(PeerMessage::Logins(counts.to_vec())).await?;
         }
         for counts in service.auth_limits.by_email.take_untold().chunks(EMAILS_MAX) {
             let counts = counts.iter().map(|(email, count)| (hex::encode(email), *count));
-            self.send(Said::Emails(counts.collect())).await?;
+            self.send(PeerMessage::Emails(counts.collect())).await?;
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Peers {
             return Ok(());
         }
         for deployments in watched.chunks(DEPLOYMENTS_MAX) {
-            self.send(Said::Watching(deployments.to_vec())).await?;
+            self.send(PeerMessage::Watching(deployments.to_vec())).await?;
         }
         *said = Some((heddle_model::clock::monotonic(), watched));
         Ok(())

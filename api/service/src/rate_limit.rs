@@ -62,7 +62,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         }
     }
 
-    /// The same limit, for several servers if it is shared.
+    /// Makes it a limit for several servers, if it is shared.
     pub fn shared_if(mut self, is_shared: bool) -> Self {
         self.untold = is_shared.then(Mutex::default);
         self
@@ -90,7 +90,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         self.check_up_to(self.per_minute, key, now)
     }
 
-    /// The same with a limit of the key's own; 0: no limit.
+    /// Counts an event of `key` against a limit of its own; 0: no limit.
     pub fn check_up_to(&self, per_minute: usize, key: &K, now: Timestamp) -> Result<(), ServiceError> {
         if per_minute == 0 {
             return Ok(());

@@ -4,6 +4,7 @@ use crate::Service;
 use heddle_model::audit::Origin;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::UserId;
+use heddle_model::tenant::Tenant;
 use heddle_store::notices::Notice;
 use heddle_store::removal::{self, OwnedAlone, Plan};
 
@@ -23,9 +24,13 @@ pub async fn remove(service: &Service, user: UserId, origin: Origin) -> Result<(
     service.executions.follow(Notice::Everything).await?;
     service.executions.workspace_deleted();
     service.webhooks.all_changed();
-    for workspace in removed.go {
-        if let Err(error) = service.executions.remove_files(workspace.id).await {
-            tracing::error!(workspace = %workspace.id, "Files of a removed workspace stay: {}", chain(&error));
+    let workspaces = removed
+        .go
+        .into_iter()
+        .map(|workspace| Tenant::Workspace(workspace.id));
+    for tenant in workspaces.chain([Tenant::User(user)]) {
+        if let Err(error) = service.executions.remove_files(tenant).await {
+            tracing::error!(%tenant, "Files of a removed workspace or user stay: {}", chain(&error));
         }
     }
     tracing::info!(%user, "A user has removed their account");

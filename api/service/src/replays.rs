@@ -1,6 +1,5 @@
-//! What another version of a pattern does with the events of the runs of what is deployed: each of them executes with both, from
-//! its journal, and what differs is told by event, node and field. Nothing leaves, and nothing of it is stored. Knows nothing
-//! about HTTP.
+//! Compares another version of a pattern with the deployed one: recorded runs are executed with both, from their journals, and
+//! differences are reported by event, node and field. Nothing reaches outside, and nothing is stored. Knows nothing about HTTP.
 
 mod comparison;
 
@@ -29,7 +28,7 @@ use utoipa::ToSchema;
 
 /// Runs that are replayed for one answer.
 pub const RUNS_MAX: i64 = 1_000;
-/// Of all runs of an answer together; those that have not begun by then are for the next one.
+/// Time for all runs of an answer together; those that have not begun by then are for the next answer.
 const TIME_MAX: Duration = Duration::from_secs(45);
 /// Bytes of what is told of runs, in one answer; those beyond are told without their differences.
 const DETAIL_BYTES_MAX: usize = 2 << 20;
@@ -93,7 +92,7 @@ pub struct ReplayedRun {
     differences: Vec<Difference>,
     /// Where nodes did something else, in the order in which they executed.
     nodes: Vec<NodeDifference>,
-    /// How many differences are not told here.
+    /// How many further differences there are.
     differences_omitted: usize,
     /// What the journal has no answer to.
     unanswered: Vec<UnansweredEffect>,
@@ -140,7 +139,7 @@ pub struct ReplayReport {
     pub runs: Vec<ReplayedRun>,
     /// What the deployed version has used for the events that were compared.
     before: ReplayUsage,
-    /// The same of the other one.
+    /// What the version that is tried has used for these events.
     after: ReplayUsage,
     /// What the version could do and the deployed one can't.
     pub rights_added: NeededRights,

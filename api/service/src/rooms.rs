@@ -1,6 +1,6 @@
-//! Room for what somebody makes as large or as many as they like, and what is kept until somebody has taken it, who may take long: events
-//! until they are written for the tap, answers until they are sent, and connections and messages by SMTP. Nobody gets more of it than is
-//! free besides. Knows nothing of what is kept.
+//! Bounds the memory for what others may make as large or as many as they like, and may be slow to take away: events until they are
+//! written for the tap, answers until they are sent, and connections and messages by SMTP. Nobody gets more of it than is still free.
+//! Knows nothing of what is kept.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -53,7 +53,7 @@ impl<K: Copy + Eq + Hash> Rooms<K> {
         }))
     }
 
-    /// `None`: there is none now.
+    /// Takes room for so many bytes; `None`: there is none now.
     pub fn take(&self, whose: K, bytes: usize) -> Option<Room<K>> {
         let is_counted = bytes > self.0.small_bytes_max;
         if is_counted && !self.0.take(whose, bytes) {
@@ -66,7 +66,7 @@ impl<K: Copy + Eq + Hash> Rooms<K> {
         })
     }
 
-    /// The same as soon as there is some. `None`: there was none within this time.
+    /// Takes room as soon as there is some. `None`: there was none within this time.
     pub async fn wait(&self, whose: K, bytes: usize, time_max: Duration) -> Option<Room<K>> {
         let taken = async {
             loop {

@@ -22,7 +22,7 @@ const COUNTED_MAX: i64 = 200_000;
 const COUNTED_ROWS_MAX: i64 = 20_000;
 /// Runs whose durations are read, roughly.
 const SAMPLES: usize = 5_000;
-/// The same of each deployment in each stretch of time.
+/// Runs whose durations are read of each deployment in each stretch of time.
 const SAMPLES_EACH_MAX: usize = 500;
 const SAMPLES_EACH_MIN: usize = 2;
 /// Failed runs whose errors are read, roughly.
@@ -39,18 +39,18 @@ pub struct SeriesQuery {
     pub until: Timestamp,
     /// Length of a stretch, in milliseconds.
     pub size_ms: i64,
-    /// Of this pattern only.
+    /// Only runs of this pattern.
     pub pattern: Option<PatternId>,
-    /// Of this deployment only.
+    /// Only runs of this deployment.
     pub deployment: Option<DeploymentId>,
-    /// Of this version only.
+    /// Only runs of this version.
     pub version: Option<i64>,
 }
 
 /// Runs over time.
 #[derive(Debug)]
 pub struct Series {
-    /// Of the whole period.
+    /// All runs of the period.
     pub whole: Stretch,
     /// One for each stretch, in order; the first may begin before the period.
     pub stretches: Vec<Stretch>,

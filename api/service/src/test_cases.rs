@@ -57,7 +57,7 @@ impl Test {
         Ok(Test { row: whole.row, case })
     }
 
-    /// The same for a user: where no other request waits for it, if it is large.
+    /// Reads a stored test for a user: if it is large, where no other request waits for it.
     async fn read(user: UserId, whole: WholeTestRow) -> Result<Test, ServiceError> {
         let bytes = whole.content.len();
         Ok(computing_if_large(Some(user), bytes, move || Test::stored(whole)).await??)

@@ -37,7 +37,7 @@ use turns::Turns;
 
 /// Lines of the log that one statement deletes, since other writes wait for it.
 const SWEPT_TOGETHER: i64 = 1_000;
-/// The same of tapped events, which may have megabytes.
+/// Tapped events that one statement deletes; they may have megabytes.
 const TAPS_SWEPT_TOGETHER: i64 = 50;
 /// Bytes of large answers that are being sent. Their receivers may take minutes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -53,7 +53,7 @@ pub struct Settings {
     pub log_age_max: Duration,
     /// Lines of it that are kept of each pattern; 0: all.
     pub log_lines_max: u64,
-    /// The same of all patterns that a user has made; 0: all.
+    /// Lines of the log that are kept of all patterns that a user has made; 0: all.
     pub log_user_lines_max: u64,
     /// Bytes of the tapped events that are kept of all patterns that a user has made; 0: all.
     pub tap_user_bytes_max: u64,

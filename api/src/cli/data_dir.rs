@@ -78,7 +78,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
 
 impl Lock {
-    /// Of this data directory, which must be there.
+    /// Locks this data directory, which must exist.
     pub fn take(data_dir: &Path) -> Result<Self, Failure> {
         let path = data_dir.join("serve.lock");
         let failed = |error: io::Error| {

@@ -36,7 +36,7 @@ pub struct Reported {
     pub code: &'static str,
     /// One sentence.
     pub message: String,
-    /// The same for a terminal, with place and help; already styled.
+    /// The message for a terminal, with place and help; already styled.
     pub report: String,
     /// The pattern's errors and warnings, if it is about those.
     pub diagnostics: Vec<Diagnostic>,

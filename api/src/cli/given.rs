@@ -21,7 +21,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Those of the file, with those that are given by themselves in their place.
+    /// The file's variables; flags for single ones take precedence.
     pub fn read(&self) -> Result<Map<String, Value>, Failure> {
         let mut variables: Map<String, Value> = match &self.variables_file {
             Some(path) => input::read_json(path, "the file of variables", DATA_BYTES_MAX)?,

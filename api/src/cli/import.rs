@@ -57,7 +57,7 @@ struct ImportFiles {
 }
 
 impl ImportArgs {
-    /// Whether failures are told as JSON.
+    /// Whether failures are printed as JSON.
     pub fn json(&self) -> bool {
         match &self.from {
             From::N8n(args) | From::NodeRed(args) => args.json,

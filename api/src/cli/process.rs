@@ -14,8 +14,8 @@ const FILES_MIN: u64 = 128;
 /// Files that are kept from connections, for the database, machine code and effects, if there are twice as many.
 const FILES_RESERVED: u64 = 1_024;
 
-/// Raises the limit of open files as far as the system lets it, has no core dumps written, and has files that the
-/// process makes readable by its user only: how many files it may open.
+/// Raises the limit of open files as far as the system lets it, has no core dumps written, has files that the process makes readable
+/// by its user only, and its threads take short turns: how many files it may open. To be called before threads are started.
 pub fn prepare() -> Result<u64, Failure> {
     // With one, everybody's secrets would be in a file after a crash. Nothing needs it, so it can't fail the start.
     let none = Rlimit {
@@ -26,6 +26,7 @@ pub fn prepare() -> Result<u64, Failure> {
         tracing::warn!(%error, "Could not disable core dumps");
     }
     keep_files_private();
+    heddle_runtime::take_short_turns();
     let files = raise_files();
     if files < FILES_MIN {
         let message = format!(

@@ -43,7 +43,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(25);
 /// Runs that nobody waits for get so long after that; the next start takes up what is left.
 const RUNS_DRAIN_MAX: Duration = Duration::from_secs(5);
 /// How often the log says what a start waits for.
-const TOLD_EVERY: Duration = Duration::from_secs(5);
+const LOGGED_EVERY: Duration = Duration::from_secs(5);
 /// The webhook log gets so long to be written after that, and the database to be closed.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
@@ -136,34 +136,19 @@ pub fn wait<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(executor.block_on(work))
 }
 
+/// Serves until a signal ends it.
 async fn listen(
     mut config: Config,
     base_url_given: bool,
     is_demo: bool,
     files: u64,
 ) -> Result<ExitCode, Failure> {
-    let failed = |what: &str, error: &dyn std::fmt::Display| {
-        Failure::new(Exit::File, "FILE", format!("cannot {what}: {error}"))
-    };
-    if is_demo && !config.listen.ip().is_loopback() {
-        return Err(Failure::usage(
-            "--demo creates a user with a publicly known password: use it only with a loopback address",
-        ));
+    if is_demo {
+        allow_demo(&config)?;
     }
-    if is_demo && !config.role.answers() {
-        return Err(Failure::usage(
-            "--demo needs a server that serves the API: remove --role worker",
-        ));
-    }
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .map_err(|error| failed(&format!("listen on {}", config.listen), &error))?;
-    let address = listener.local_addr().map_err(|error| failed("listen", &error))?;
-    let tls = config.http.tls.as_ref().map(Tls::open).transpose();
-    let tls = tls.map_err(|error| Failure::new(Exit::File, "TLS", chain(&error)))?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
+    let (listener, tls, url) = bind(&config).await?;
     if !base_url_given {
-        config.base_url = format!("{scheme}://{address}");
+        config.base_url.clone_from(&url);
     }
     for path in &config.keys_made {
         let path = path.display();
@@ -179,61 +164,21 @@ async fn listen(
             Some(Lock::take(&config.data_dir)?)
         }
     };
-    let mut stop = Stop::new().map_err(|error| failed("listen for signals", &error))?;
+    let mut stop = Stop::new().map_err(|error| cannot("listen for signals", &error))?;
     let start = Start::note(&config.data_dir);
-    let wait = start.wait(config.crash_backoff);
-    if !wait.is_zero() {
-        tracing::warn!(
-            "This server's last starts ended in crashes: waiting {wait:?} before starting (crash_backoff)"
-        );
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = stop.asked() => return Ok(ExitCode::SUCCESS),
-        }
+    if !pause(start.wait(config.crash_backoff), &mut stop).await {
+        return Ok(ExitCode::SUCCESS);
     }
-    let store = patiently("the database to open and its tables to be migrated", async {
-        let store = open(&config).await?;
-        store.recover_metering().await.map_err(not_opened)?;
-        Ok::<_, Failure>(store)
-    })
-    .await?;
-    let app = App::new(config, store, Clock::System);
-    let started = app
-        .vault
-        .start(
-            &app.store,
-            app.config.master_key_previous.as_ref().map(MasterKey::expose),
-        )
-        .await;
-    started.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
-    check_files(&app).await;
-    let peers = Peers::new(app.service.clone());
-    let listening = notices::start(&app, &peers).await;
-    listening.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
-    peers.start();
-    let started = patiently("the engine to start", app.executions.start()).await;
-    started.map_err(|error| {
-        // The message is for clients; people who start a server can read why.
-        let why = error.source().map_or_else(|| error.to_string(), chain);
-        Failure::new(Exit::File, "ENGINE", why)
-    })?;
+    let app = Box::pin(open_app(config)).await?;
+    Box::pin(start_service(&app)).await?;
     process::seal();
-    let scheduler = app.config.role.executes().then(|| {
-        let service = app.service.clone();
-        let on_secret: OnSecret = Arc::new(move |pattern| service.webhooks.changed(pattern));
-        [
-            scheduler::start(app.executions.clone()),
-            subscriptions::start(app.executions.clone(), on_secret),
-            sweeper::start(app.service.clone()),
-            audit::start(app.service.clone()),
-        ]
-    });
-    let mail = take_mail(&app).await?;
+    let mut background = start_background(&app);
+    background.extend(take_mail(&app).await?);
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let router = http::router(&app);
     let metrics = give_metrics(&app).await?;
     let operator = give_operator(&app).await?;
-    output::result(&format!("listening on {scheme}://{address}"))?;
+    output::result(&format!("listening on {url}"))?;
     if is_demo {
         // Its requests are the server's own: in the log, they would hide where to sign in.
         let summary = demo::set_up(&app)
@@ -253,11 +198,8 @@ async fn listen(
             stop.asked().await;
             tracing::info!("Stopping once the requests and runs in progress have ended");
             stopping.begin_stop();
-            for task in scheduler.into_iter().flatten() {
+            for task in background {
                 task.abort();
-            }
-            if let Some(mail) = mail {
-                mail.abort();
             }
             // The receiver is gone only when the server has ended anyway.
             let _ = drain.send(());
@@ -278,6 +220,103 @@ async fn listen(
     for apart in [metrics, operator].into_iter().flatten() {
         apart.abort();
     }
+    close(&app).await;
+    start.end();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cannot(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::File, "FILE", format!("cannot {what}: {error}"))
+}
+
+/// Refuses `--demo` where others could use its login, or where nobody could.
+fn allow_demo(config: &Config) -> Result<(), Failure> {
+    if !config.listen.ip().is_loopback() {
+        return Err(Failure::usage(
+            "--demo creates a user with a publicly known password: use it only with a loopback address",
+        ));
+    }
+    if !config.role.answers() {
+        return Err(Failure::usage(
+            "--demo needs a server that serves the API: remove --role worker",
+        ));
+    }
+    Ok(())
+}
+
+/// The socket for HTTP, its certificate, if it has one, and the URL at which it is reached.
+async fn bind(config: &Config) -> Result<(TcpListener, Option<Tls>, String), Failure> {
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .map_err(|error| cannot(&format!("listen on {}", config.listen), &error))?;
+    let address = listener.local_addr().map_err(|error| cannot("listen", &error))?;
+    let tls = config.http.tls.as_ref().map(Tls::open).transpose();
+    let tls = tls.map_err(|error| Failure::new(Exit::File, "TLS", chain(&error)))?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    Ok((listener, tls, format!("{scheme}://{address}")))
+}
+
+/// Waits if the last starts ended in crashes; `false`: meanwhile the server was asked to stop.
+async fn pause(wait: Duration, stop: &mut Stop) -> bool {
+    if wait.is_zero() {
+        return true;
+    }
+    tracing::warn!(
+        "This server's last starts ended in crashes: waiting {wait:?} before starting (crash_backoff)"
+    );
+    tokio::select! {
+        () = tokio::time::sleep(wait) => true,
+        () = stop.asked() => false,
+    }
+}
+
+/// Opens the database, with its tables migrated and what is secret in it readable.
+async fn open_app(config: Config) -> Result<App, Failure> {
+    let store = patiently("the database to open and its tables to be migrated", async {
+        let store = open(&config).await?;
+        store.recover_metering().await.map_err(not_opened)?;
+        Ok::<_, Failure>(store)
+    })
+    .await?;
+    let app = App::new(config, store, Clock::System);
+    let previous = app.config.master_key_previous.as_ref().map(MasterKey::expose);
+    let started = app.vault.start(&app.store, previous).await;
+    started.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
+    Ok(app)
+}
+
+/// Follows what other servers change, and begins to execute runs.
+async fn start_service(app: &App) -> Result<(), Failure> {
+    check_files(app).await;
+    let peers = Peers::new(app.service.clone());
+    let listening = notices::start(app, &peers).await;
+    listening.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
+    peers.start();
+    let started = patiently("the engine to start", app.executions.start()).await;
+    started.map_err(|error| {
+        // The message is for clients; people who start a server can read why.
+        let why = error.source().map_or_else(|| error.to_string(), chain);
+        Failure::new(Exit::File, "ENGINE", why)
+    })
+}
+
+/// Starts what a server that executes runs does by itself.
+fn start_background(app: &App) -> Vec<JoinHandle<()>> {
+    if !app.config.role.executes() {
+        return Vec::new();
+    }
+    let service = app.service.clone();
+    let on_secret: OnSecret = Arc::new(move |pattern| service.webhooks.changed(pattern));
+    vec![
+        scheduler::start(app.executions.clone()),
+        subscriptions::start(app.executions.clone(), on_secret),
+        sweeper::start(app.service.clone()),
+        audit::start(app.service.clone()),
+    ]
+}
+
+/// Writes the rest of the webhook log, and closes the database.
+async fn close(app: &App) {
     // A database that does not answer keeps each line for longer than supervisors wait.
     let written = tokio::time::timeout(CLOSE_MAX, app.webhooks.journal.flush()).await;
     if written.is_err() {
@@ -286,15 +325,13 @@ async fn listen(
     if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
         tracing::warn!("The database was not closed properly: the next start recovers it");
     }
-    start.end();
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Waits for a part of the start, and says now and then what it is that takes so long.
 async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     loop {
-        match tokio::time::timeout(TOLD_EVERY, work.as_mut()).await {
+        match tokio::time::timeout(LOGGED_EVERY, work.as_mut()).await {
             Ok(done) => return done,
             Err(_) => tracing::info!("Still waiting for {what}"),
         }

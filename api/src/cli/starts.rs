@@ -78,11 +78,11 @@ fn is_alive(process: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Of systemd, unless a unit says otherwise: `RestartSec`, and `StartLimitBurst` starts within `StartLimitIntervalSec`.
+    /// What systemd does unless a unit says otherwise: `RestartSec`, and `StartLimitBurst` starts within `StartLimitIntervalSec`.
     const RESTART: Duration = Duration::from_millis(100);
     const BURST: usize = 5;
     const INTERVAL: Duration = Duration::from_secs(10);
-    /// Of Kubernetes: a probe is asked every ten seconds, and three failures end the container.
+    /// What Kubernetes does: a probe is asked every ten seconds, and three failures end the container.
     const PROBES: Duration = Duration::from_secs(30);
     /// As the settings have it.
     const UNIT: Duration = Duration::from_secs(1);

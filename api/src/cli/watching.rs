@@ -8,7 +8,7 @@ use std::time::SystemTime;
 /// When files were changed, by their paths.
 pub type Times = BTreeMap<PathBuf, Option<SystemTime>>;
 
-/// Those of these places: files, and folders with all that is below them. What is not there has no time.
+/// When files changed: these, and those below these folders. What does not exist has no time.
 pub fn times(places: &[PathBuf]) -> Times {
     let mut times = BTreeMap::new();
     let mut waiting = places.to_vec();

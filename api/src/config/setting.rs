@@ -33,7 +33,7 @@ pub(super) const fn secret(name: &'static str, default: &'static str, help: &'st
     }
 }
 
-/// The same as a list of tables.
+/// A setting whose value in the file may be a list of tables.
 pub(super) const fn tables(setting: Setting) -> Setting {
     Setting {
         is_tables: true,

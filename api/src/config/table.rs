@@ -213,11 +213,11 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "quota_module_bytes",
         "4GiB",
-        "Storage for the modules of one user's deployments, and for those that were replaced and are kept still",
+        "Storage for the modules of one user's deployments, and for replaced ones that are still kept",
     ),
     setting("quota_schedules", "2000", "Schedules in one user's deployments"),
     setting("quota_file_bytes", "20GiB", "Files in one user's workspaces"),
-    setting("quota_files", "1000000", "Number of these files, however small"),
+    setting("quota_files", "1000000", "Number of files in a user's workspaces"),
     setting(
         "quota_key_values",
         "1000000",
@@ -236,7 +236,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "quota_waiting_run_bytes",
         "10GiB",
-        "Storage for the events of these runs and the results of their effects, measured once a minute",
+        "Storage for the events of waiting runs and the results of their effects, measured once a minute",
     ),
     setting(
         "workspace_runs_per_month",
@@ -286,7 +286,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "webhook_rate_limit_by",
         "address",
-        "What those are counted by: address (over all webhooks) or webhook (for each webhook and address)",
+        "What webhook_rate_limit counts by: address (over all webhooks) or webhook (for each webhook and address)",
     ),
     setting(
         "webhook_tenant_rate_limit",
@@ -495,7 +495,7 @@ pub const SETTINGS: &[Setting] = &[
         "64",
         "Mailboxes that a server stays connected to, each by a process of its own where connectors are processes",
     ),
-    setting("workspace_mailboxes", "20", "The same for one workspace"),
+    setting("workspace_mailboxes", "20", "Such mailboxes of one workspace"),
     setting("workers", "processors", "Threads that execute runs"),
     setting(
         "queue_runs",
@@ -525,7 +525,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "retention_bytes_per_user",
         "100GiB",
-        "The same in all workspaces that one user has made; beyond it the oldest ended runs of the largest are removed; 0: no limit",
+        "Storage for the runs in all workspaces that one user has made; beyond it the oldest ended runs of the largest are removed; 0: no limit",
     ),
     setting(
         "audit_retention",
@@ -561,7 +561,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "webhook_log_lines_per_user",
         "2000000",
-        "The same for all patterns of one user; beyond it the oldest lines of the patterns with most are removed; 0: no limit",
+        "Lines of the webhook log kept for all patterns of one user; beyond it the oldest lines of the patterns with most are removed; 0: no limit",
     ),
     setting(
         "captured_bytes_per_user",

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use heddle_model::Code;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
-use heddle_service::auth::caller::Means;
+use heddle_service::auth::caller::Credential;
 use heddle_service::auth::{password, token};
 use heddle_store::accounts::{self, UserRow};
 use heddle_store::audit::{self, Log};
@@ -189,7 +189,7 @@ pub(super) async fn proved(
 
 /// A new token or cookie in place of the caller's, which has ended.
 async fn renewed(app: &App, caller: &Caller, browser: Browser, user: UserRow) -> Result<Response, ApiError> {
-    if caller.means == Means::Cookie {
+    if caller.credential == Credential::Cookie {
         let (cookie, _) = begin(app, browser, &user).await?;
         let changed = PasswordChanged {
             token: None,

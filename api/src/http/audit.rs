@@ -15,7 +15,7 @@ use heddle_model::Code;
 use heddle_model::audit::Action;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::AuditId;
-use heddle_service::auth::caller::Means;
+use heddle_service::auth::caller::Credential;
 use heddle_store::StoreError;
 use heddle_store::audit::{self, EntryRow, Filter, Reading};
 use serde::{Deserialize, Serialize};
@@ -271,7 +271,7 @@ async fn list_audit_log(
 fn reading(caller: &Caller, whose: LogKind) -> Result<Reading, ApiError> {
     match whose {
         LogKind::Workspace => Ok(Reading::Workspace(caller.scope.administrator()?)),
-        LogKind::Account if caller.means == Means::ApiKey => Err(Code::Forbidden
+        LogKind::Account if caller.credential == Credential::ApiKey => Err(Code::Forbidden
             .with("API keys can't read the log of an account: log in and send that token.")
             .into()),
         LogKind::Account => Ok(Reading::Account(caller.scope.user())),

@@ -28,7 +28,7 @@ use utoipa_axum::routes;
 pub(super) const BODY_BYTES_MAX: usize = 16 << 10;
 /// Characters of an authenticator's code or a recovery code; no code is as long.
 const CODE_CHARS_MAX: usize = 64;
-/// The same of what stands in a link.
+/// Characters of the secret in a link that verifies an address.
 const VERIFICATION_CHARS_MAX: usize = 100;
 
 pub fn routes() -> OpenApiRouter<App> {

@@ -82,7 +82,7 @@ struct NewAuthenticator {
     /// The secret in base32, to be typed.
     #[schema(example = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")]
     secret: String,
-    /// The same as an address that authenticators read, also from a QR code.
+    /// The secret as an address that authenticators read, also from a QR code.
     #[schema(example = "otpauth://totp/heddle:ann%40example.com?secret=…")]
     url: String,
     /// The address as a QR code, as SVG.

@@ -20,7 +20,7 @@ use heddle_model::access::WorkspaceRole;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{SessionId, WorkspaceId};
-use heddle_service::auth::caller::{self, Means};
+use heddle_service::auth::caller::{self, Credential};
 use heddle_service::auth::cookie;
 use heddle_service::auth::external::Attempt;
 use heddle_store::accounts::{self, UserRow};
@@ -329,7 +329,7 @@ struct SessionState {
 )]
 async fn current_session(
     State(app): State<App>,
-    Asked(headers): Asked,
+    RequestHeaders(headers): RequestHeaders,
 ) -> Result<([(HeaderName, &'static str); 1], Enveloped<SessionState>), ApiError> {
     let build = [(BUILD_HEADER, BUILD.as_str())];
     let is_nobody = |code: Code| matches!(code, Code::Unauthorized | Code::TokenExpired);
@@ -343,9 +343,11 @@ async fn current_session(
     let (scope, user) = (caller.scope, caller.scope.user());
     let mut reader = app.store.reader().await?;
     let row = accounts::by_id(&mut reader.db(), user).await?;
-    let only = scope.workspace().filter(|_| caller.means == Means::ApiKey);
-    let all = match (caller.means, only) {
-        (Means::ApiKey, None) => Vec::new(),
+    let only = scope
+        .workspace()
+        .filter(|_| caller.credential == Credential::ApiKey);
+    let all = match (caller.credential, only) {
+        (Credential::ApiKey, None) => Vec::new(),
         _ => workspaces::of_user(&mut reader.db(), user, only).await?,
     };
     let session = CurrentSession {
@@ -460,13 +462,13 @@ async fn end_session(
 }
 
 /// The headers of a request that anybody may send.
-struct Asked(HeaderMap);
+struct RequestHeaders(HeaderMap);
 
-impl<S: Send + Sync> FromRequestParts<S> for Asked {
+impl<S: Send + Sync> FromRequestParts<S> for RequestHeaders {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         name_workspace(parts);
-        Ok(Asked(parts.headers.clone()))
+        Ok(RequestHeaders(parts.headers.clone()))
     }
 }

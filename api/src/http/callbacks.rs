@@ -68,7 +68,7 @@ async fn call_back(
 ) -> Result<Response, ApiError> {
     let is_browser = page::is_browser(request.headers());
     let called = async {
-        let kind = known(&app, ip, &target).await?;
+        let kind = callback_kind(&app, ip, &target).await?;
         let (run, _, place) = target;
         match kind {
             CallbackKind::Call => {
@@ -116,7 +116,7 @@ async fn ask(
         if method == Method::HEAD {
             return Err(Code::MethodNotAllowed.into());
         }
-        let kind = known(&app, ip, &target).await?;
+        let kind = callback_kind(&app, ip, &target).await?;
         let (run, _, place) = target;
         if kind != CallbackKind::Call {
             return asking::show(&app, kind, (run, &place), query.as_deref()).await;
@@ -131,7 +131,7 @@ async fn ask(
 }
 
 /// What the URL is for; 404 unless a run has made it.
-async fn known(
+async fn callback_kind(
     app: &App,
     ip: ClientIp,
     (run, token, place): &(RunId, String, String),

@@ -1,5 +1,5 @@
-//! What has to be so before something is deployed, by the rules of its environment or the request: tests pass, recorded events are
-//! treated as what is deployed treats them, and nothing more may be reached, unless somebody says that this is wanted.
+//! Conditions for deploying, by the rules of the environment or the request: tests pass, recorded events are treated as the deployed
+//! version treats them, and the new version may reach nothing more, unless somebody says that this is wanted.
 
 use super::invalid_graph::InvalidGraph;
 use crate::app::App;
@@ -77,9 +77,9 @@ impl Refused {
     }
 }
 
-/// What somebody who deploys says to what was found.
+/// What the user confirms of the findings.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said {
+pub struct Confirmations {
     /// The differences are wanted.
     pub acknowledges: bool,
     /// The version may reach more; only somebody with the role admin can say so.
@@ -91,7 +91,7 @@ pub async fn passed(
     app: &App,
     editor: &Editor,
     (plan, tried): (&Plan, Tried),
-    (rules, said): (DeployRules, Said),
+    (rules, confirmed): (DeployRules, Confirmations),
 ) -> Result<Gate, Refused> {
     let mut gate = Gate {
         kept: rules,
@@ -107,7 +107,7 @@ pub async fn passed(
     let added = plan.rights.without(&former.unwrap_or_default());
     let added = added.listed();
     if rules.require_approval && !added.is_empty() {
-        if !said.approves {
+        if !confirmed.approves {
             return Err(not_approved(&added).into());
         }
         editor.manager()?;
@@ -123,7 +123,7 @@ pub async fn passed(
         limit: EVENTS,
     };
     let report = replays::against(app, editor, plan.row.pattern_id, replay).await?;
-    match said.acknowledges {
+    match confirmed.acknowledges {
         true => {
             gate.acknowledged = Some(report.differing()).filter(|count| *count > 0);
         }
@@ -158,7 +158,7 @@ pub async fn deployable(
     app: &App,
     editor: &Editor,
     (pattern, mut request): (PatternId, DeployRequest),
-    (rules, said): (DeployRules, Said),
+    (rules, confirmed): (DeployRules, Confirmations),
     wants_diagnostics: bool,
 ) -> Result<(DeployRequest, Option<Plan>), Refused> {
     request.gate.kept = rules;
@@ -178,16 +178,16 @@ pub async fn deployable(
         definitions: Some(request.node_definitions.clone()),
         is_kept: false,
     }));
-    request.gate = passed(app, editor, (&plan, tried), (rules, said)).await?;
+    request.gate = passed(app, editor, (&plan, tried), (rules, confirmed)).await?;
     Ok((request, Some(plan)))
 }
 
-/// The same of what is deployed elsewhere.
+/// Looks at a deployment that is to be promoted to another environment, as far as that one's rules ask for it.
 pub async fn promotable(
     app: &App,
     editor: &Editor,
     (deployment, environment): (DeploymentId, EnvironmentId),
-    said: Said,
+    confirmed: Confirmations,
 ) -> Result<Gate, Refused> {
     let found = deployments::visible(&mut app.store.reader().await?.db(), editor, deployment).await?;
     let pattern = found
@@ -208,7 +208,7 @@ pub async fn promotable(
         tested(app, editor, &plan).await?;
     }
     let tried = Tried::Module(plan.row.version_number, plan.row.artifact.clone());
-    passed(app, editor, (&plan, tried), (rules, said)).await
+    passed(app, editor, (&plan, tried), (rules, confirmed)).await
 }
 
 /// Runs the pattern's tests on the version that a plan promotes. What they are run on has to be what is promoted: definitions that

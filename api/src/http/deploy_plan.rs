@@ -1,4 +1,4 @@
-//! What deploying would do, as it is told.
+//! The answer that describes what deploying would do.
 
 use super::deployments::{Trigger, triggers};
 use super::webhook_endpoints::url;

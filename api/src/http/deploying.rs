@@ -1,6 +1,6 @@
 //! Deploying: a version of a pattern to an environment, what is in one environment to another one, and the end of it.
 
-use super::deploy_gate::{self, Refused, Said};
+use super::deploy_gate::{self, Confirmations, Refused};
 use super::deploy_plan::DeployPlan;
 use super::deployments::{Trigger, triggers};
 use super::drawn::NodeDefinition;
@@ -201,7 +201,7 @@ async fn deploy_pattern(
     let editor = caller.scope.editor()?;
     let is_dry = body.dry_run.unwrap_or(false);
     let wants_diagnostics = body.diagnostics.unwrap_or(false);
-    let said = Said {
+    let confirmed = Confirmations {
         acknowledges: body.acknowledge_differences.unwrap_or(false),
         approves: body.approve_rights.unwrap_or(false),
     };
@@ -210,7 +210,7 @@ async fn deploy_pattern(
         &app,
         &editor,
         (pattern, request),
-        (rules, said),
+        (rules, confirmed),
         wants_diagnostics,
     );
     let (request, planned) = match Box::pin(looking).await {
@@ -284,11 +284,11 @@ async fn promote_deployment(
             DeployOutcome::Planned(Box::new(DeployPlan::new(&app, &editor, plan).await?))
         }
         false => {
-            let said = Said {
+            let confirmed = Confirmations {
                 acknowledges: body.acknowledge_differences.unwrap_or(false),
                 approves: body.approve_rights.unwrap_or(false),
             };
-            let looking = deploy_gate::promotable(&app, &editor, (id, environment), said);
+            let looking = deploy_gate::promotable(&app, &editor, (id, environment), confirmed);
             let gate = match Box::pin(looking).await {
                 Ok(gate) => gate,
                 // Nothing is compiled that could be invalid.

@@ -464,7 +464,7 @@ fn tagged(variables: Map<String, Value>) -> Tagged {
     ([tag], Enveloped::new(Variables(variables)))
 }
 
-/// The same for the same names and values in the same order, on all servers.
+/// A tag that depends on names, values and their order only, so that all servers give the same.
 fn tag(variables: &Map<String, Value>) -> String {
     let text = Value::Object(variables.clone()).to_string();
     format!("\"{}\"", hex::encode(Sha256::digest(text)))

@@ -1,11 +1,13 @@
 //! Extractors for handlers: the caller, and bodies, queries and paths whose errors are reported by field.
 
+mod arriving;
 mod mistakes;
 mod scalars;
 
 pub use mistakes::{Misnamed, Others, refuse_misnamed};
 pub use scalars::{Scalars, Unfit};
 
+use self::arriving::Sender;
 use super::client_ip::ClientIp;
 use super::server;
 use crate::app::App;
@@ -20,9 +22,9 @@ use heddle_execution::budget::Owner;
 use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::ids::{UserId, WorkspaceId};
-use heddle_service::auth::caller::{self, Means};
+use heddle_service::auth::caller::{self, Credential};
 use heddle_service::auth::token::Session;
-use heddle_store::{accounts, asking};
+use heddle_store::asking;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -60,13 +62,15 @@ where
         let ClientIp(address) = ClientIp::from_request_parts(parts, state).await?;
         caller.scope = caller.scope.from_address(address);
         if !parts.method.is_safe() {
-            if caller.means == Means::Cookie && !app.cookies.is_from_own_page(&parts.headers) {
+            if caller.credential == Credential::Cookie && !app.cookies.is_from_own_page(&parts.headers) {
                 return Err(Code::Forbidden
                     .with("With a cookie, only heddle's own pages may change something: send a token or an API key.")
                     .into());
             }
             app.auth_limits
                 .check_write(caller.scope.user(), app.clock.now())?;
+            let sender = Sender::new(&parts.headers, caller.scope);
+            parts.extensions.insert(sender);
         }
         // For what is read after this, the body.
         parts.extensions.insert(caller.scope.user());
@@ -133,18 +137,11 @@ where
             .ok()
             .and_then(|path| path.iter().next().and_then(|(_, id)| id.parse().ok()));
         let workspace = workspace.ok_or(Code::WorkspaceNotFound)?;
-        if caller.means == Means::ApiKey && caller.scope.workspace() != Some(workspace) {
-            return Err(Code::WorkspaceNotFound.into());
+        let scope = arriving::member(&app, &caller, workspace).await?;
+        if let Some(sender) = parts.extensions.get_mut::<Sender>() {
+            sender.set_member(scope);
         }
-        let user = caller.scope.user();
-        let standing =
-            accounts::standing(&mut app.store.reader().await?.db(), user, Some(workspace), None).await?;
-        let standing = standing.ok_or(Code::WorkspaceNotFound)?;
-        let role = standing.workspace_role.ok_or(Code::WorkspaceNotFound)?;
-        let origin = caller.scope.origin();
-        let scope = Scope::checked(user, Some((workspace, role)), origin);
-        let scope = scope.limited(caller.scope.limit());
-        Ok(Member(scope.suspended_if(standing.is_suspended)))
+        Ok(Member(scope))
     }
 }
 
@@ -180,7 +177,7 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (is_json, owner) = (is_json(&request), owner(&request));
-        let body = read(request, state).await?;
+        let body = arrived(request, state).await?;
         let size = (body.len(), READ_FACTOR);
         let budget = &App::from_ref(state).budget;
         budget
@@ -235,7 +232,7 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (is_json, owner) = (is_json(&request), owner(&request));
-        let body = read(request, state).await?;
+        let body = arrived(request, state).await?;
         if body.is_empty() {
             return Ok(OptionalJson(T::default()));
         }
@@ -293,6 +290,24 @@ fn is_json(request: &Request) -> bool {
     let media_type = media_type(request.headers());
     media_type.eq_ignore_ascii_case("application/json")
         || (media_type.starts_with("application/") && media_type.ends_with("+json"))
+}
+
+/// The same as [`read`], from a sender who may still do what they could do when the request began.
+async fn arrived<S>(mut request: Request, state: &S) -> Result<Bytes, ApiError>
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    // Boxed, as what follows: the future of each request would have to carry it.
+    let sender = request.extensions_mut().remove::<Sender>().map(Box::new);
+    let body = read(request, state).await?;
+    if let Some(sender) = sender {
+        let app = App::from_ref(state);
+        if sender.is_long_ago(app.clock.now()) {
+            Box::pin(sender.look_again(&app)).await?;
+        }
+    }
+    Ok(body)
 }
 
 /// The body's bytes, up to the limit that the router sets.

@@ -1,4 +1,4 @@
-//! Graphs that can't be compiled, as it is told.
+//! The answer for a graph that can't be compiled.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};

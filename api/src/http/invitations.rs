@@ -114,8 +114,13 @@ async fn accept(
         Box::pin(async move {
             let found = invitations::take(db, &user.email, id, now).await?;
             // Whoever invited may have lost the right to it since.
-            let found = found.filter(ReceivedRow::holds).ok_or_else(gone)?;
-            invitations::join(db, user.id, &found, now).await?;
+            let mut found = found.filter(ReceivedRow::holds).ok_or_else(gone)?;
+            if !invitations::join(db, user.id, &found, now).await? {
+                // They have joined in another way since, and stay what they are.
+                let standing = accounts::standing(db, user.id, Some(found.workspace_id), None).await?;
+                let role = standing.and_then(|standing| standing.workspace_role);
+                found.role = role.unwrap_or(found.role);
+            }
             let joined = Action::InvitationAccepted.of(Object::User(user.id));
             let joined = joined.with("role", found.role.name());
             audit::note_in(db, Log::Workspace(found.workspace_id), &scope, joined).await?;

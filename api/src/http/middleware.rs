@@ -124,7 +124,7 @@ struct Facts {
     method: &'static str,
     /// The route rather than the path, which may contain confidential values.
     route: Option<MatchedPath>,
-    /// Of the API, most of whose paths contain only ids.
+    /// The path, if it is one of the API: most of these contain only ids.
     path: Option<String>,
     started: Instant,
     slow: Duration,

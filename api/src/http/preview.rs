@@ -26,7 +26,7 @@ use utoipa_axum::routes;
 const VALUES_MAX: usize = 500_000;
 /// Memory for each byte of what is read: the texts, those that are compiled, and the module.
 const FACTOR: usize = 8;
-/// The same for each value besides.
+/// Memory for each value besides.
 const VALUE_BYTES: usize = 160;
 
 pub fn routes() -> OpenApiRouter<App> {
@@ -75,7 +75,7 @@ struct PreviewedExpression {
     /// Path of its parameter.
     #[schema(example = "value")]
     path: String,
-    /// By what it is evaluated; null if it is not valid, or has no expression in it.
+    /// What evaluates it; null if it is not valid, or has no expression in it.
     evaluation: Option<Evaluation>,
     /// Its value; an excerpt, `{truncated, bytes, excerpt}`, when it is larger than 16 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]

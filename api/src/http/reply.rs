@@ -166,7 +166,7 @@ impl PageMeta {
         }
     }
 
-    /// The same, with where the list goes on if that is asked for.
+    /// Adds the cursor of the next page, if the request asks for cursors.
     pub fn with_next(self, next_cursor: Option<Option<String>>) -> Self {
         PageMeta { next_cursor, ..self }
     }

@@ -370,7 +370,7 @@ async fn retry_run(
             .into());
     }
     let deployment = deployment(&app, &runner, row.deployment_id).await?;
-    again(&app, &runner, (deployment.slot(), Action::RunRetried), row).await
+    start_again(&app, &runner, (deployment.slot(), Action::RunRetried), row).await
 }
 
 /// Replays an ended run with the same event.
@@ -405,11 +405,11 @@ async fn replay_run(
     if row.event.is_none() {
         return Err(Code::NoEventData.into());
     }
-    again(&app, &runner, (deployment.slot(), Action::RunReplayed), row).await
+    start_again(&app, &runner, (deployment.slot(), Action::RunReplayed), row).await
 }
 
 /// A new run of the same event, on what is deployed now.
-async fn again(
+async fn start_again(
     app: &App,
     scope: &Scope,
     (slot, action): (Slot, Action),

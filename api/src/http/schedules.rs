@@ -197,7 +197,7 @@ struct PollState {
     failures: i64,
     /// Null: the last time it did not fail. Without failures it is about a message that was passed over.
     last_error: Option<PollError>,
-    /// Since when a server is connected to the mailbox, and told of new messages.
+    /// Since when a server is connected to the mailbox and notified of new messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     connected_since: Option<Timestamp>,
     /// When the last message came that has started a run.

@@ -159,7 +159,7 @@ struct Figures {
     /// Length of a bucket, in milliseconds.
     #[schema(example = 3_600_000)]
     bucket_ms: i64,
-    /// Of the whole period.
+    /// Figures of the whole period.
     total: RunFigures,
     /// All buckets of the period, in order; the first one may begin before it.
     buckets: Vec<FiguresBucket>,

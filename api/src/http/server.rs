@@ -56,7 +56,7 @@ const WAIT: Duration = Duration::from_millis(20);
 const LINGER_MAX: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;
 /// How often it is logged that nothing can be accepted.
-const TOLD_EVERY: Duration = Duration::from_secs(5);
+const LOGGED_EVERY: Duration = Duration::from_secs(5);
 
 /// Where connections come from.
 pub struct Listener {
@@ -116,12 +116,12 @@ pub async fn serve(
         .max_buf_size(BUFFER_BYTES_MAX)
         .max_header_size(HEAD_BYTES_MAX);
     let accepting = async {
-        let mut told_at = None;
+        let mut logged_at = None;
         loop {
             let (stream, peer) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    not_accepted(&error, &places, &mut told_at).await;
+                    not_accepted(&error, &places, &mut logged_at).await;
                     continue;
                 }
             };
@@ -165,7 +165,7 @@ async fn placed(places: &Arc<Places>, peer: IpAddr) -> Result<Place, Refusal> {
 }
 
 /// What a client did is its own affair; what the system lacks gets time to come back.
-async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<Instant>) {
+async fn not_accepted(error: &io::Error, places: &Places, logged_at: &mut Option<Instant>) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     if matches!(
         error.kind(),
@@ -174,8 +174,8 @@ async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<I
         return;
     }
     metrics::counter!("heddle_http_accept_errors_total").increment(1);
-    if told_at.is_none_or(|at| heddle_model::clock::since(at) > TOLD_EVERY) {
-        *told_at = Some(heddle_model::clock::monotonic());
+    if logged_at.is_none_or(|at| heddle_model::clock::since(at) > LOGGED_EVERY) {
+        *logged_at = Some(heddle_model::clock::monotonic());
         tracing::error!(%error, "Can't accept connections for now: {error}");
     }
     places.shrink();

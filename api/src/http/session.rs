@@ -13,13 +13,13 @@ use heddle_model::access::Role;
 use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_model::quota::Quotas;
-use heddle_service::auth::caller::Means;
+use heddle_service::auth::caller::Credential;
 use heddle_service::auth::cookie;
 use heddle_service::auth::external::{
     Attempt, ExternalLogin, ExternalProvider, Identity, Login, SINGLE_LOGIN,
 };
 use heddle_service::auth::registration::{Mode, Registration};
-use heddle_service::group_roles::{self, Said};
+use heddle_service::group_roles::{self, ProviderRoles};
 use heddle_service::{joining, notices};
 use heddle_store::accounts::{self, UserRow, email_key};
 use heddle_store::audit;
@@ -309,12 +309,12 @@ async fn arrived(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Option<C
     );
     let (user, cleared) = known_or_new(db, arrival).await?;
     if let Some(roles) = roles.filter(|_| !user.is_disabled) {
-        let said = Said {
+        let provided = ProviderRoles {
             provider: &provider,
             roles: &roles,
             providers: &providers,
         };
-        group_roles::apply(db, &quotas, user.id, &said, origin).await?;
+        group_roles::apply(db, &quotas, user.id, &provided, origin).await?;
     }
     Ok((user, cleared))
 }
@@ -329,12 +329,12 @@ async fn known_or_new(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Opt
     if let Some(user) = accounts::by_subject(db, &identity.subject).await? {
         accounts::set_avatar(db, user.id, avatar_url).await?;
         if user.email_verified || !vouched(&user) {
-            return Ok((again(db, user.id).await?, None));
+            return Ok((reread(db, user.id).await?, None));
         }
         // Nobody but this subject could have logged in without a password.
         if user.password_hash.is_none() {
             credentials::verify(db, user.id).await?;
-            return Ok((again(db, user.id).await?, None));
+            return Ok((reread(db, user.id).await?, None));
         }
         return proven(db, user, identity, origin).await;
     }
@@ -353,7 +353,7 @@ async fn known_or_new(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Opt
                 .into());
         }
         accounts::set_avatar(db, user.id, avatar_url).await?;
-        return Ok((again(db, user.id).await?, None));
+        return Ok((reread(db, user.id).await?, None));
     }
     Ok((newcomer(db, arrival).await?, None))
 }
@@ -397,7 +397,7 @@ async fn newcomer(db: &mut Db<'_>, arrival: Arrival) -> Result<UserRow, ApiError
     if let Some(hash) = invitation {
         joining::join(db, &quotas, &user, &hash, origin).await?;
     }
-    again(db, user.id).await
+    reread(db, user.id).await
 }
 
 /// Transfers an account with an unverified email to the user who has now verified it: all other ways to log in to it,
@@ -418,10 +418,10 @@ async fn proven(
     credentials::verify(db, user.id).await?;
     credentials::link(db, user.id, &identity.provider, &identity.subject).await?;
     accounts::set_avatar(db, user.id, identity.avatar_url.as_deref()).await?;
-    Ok((again(db, user.id).await?, Some(cleared)))
+    Ok((reread(db, user.id).await?, Some(cleared)))
 }
 
-async fn again(db: &mut Db<'_>, user: UserId) -> Result<UserRow, ApiError> {
+async fn reread(db: &mut Db<'_>, user: UserId) -> Result<UserRow, ApiError> {
     Ok(accounts::by_id(db, user).await?.ok_or(Code::Unauthorized)?)
 }
 
@@ -448,7 +448,7 @@ async fn refresh(
 
 /// Refuses callers with a cookie. Pages have one so that no script can get hold of a token.
 fn by_token(caller: &Caller) -> Result<(), ApiError> {
-    if caller.means == Means::Cookie {
+    if caller.credential == Credential::Cookie {
         let message =
             "A token is issued for a token only: with a cookie, name the workspace in X-Heddle-Workspace.";
         return Err(Code::Forbidden.with(message).into());

@@ -1,4 +1,4 @@
-//! How services fare that deployed triggers have told of their webhooks.
+//! The state of deployed triggers' subscriptions: whether services know their webhooks, and what went wrong.
 
 use super::cursor::{self, LongPage};
 use super::extract::{Caller, Path, Query};
@@ -34,7 +34,7 @@ enum SubscriptionStatus {
     Failed,
 }
 
-/// Why a service could not be told or asked.
+/// Why a request to a service failed.
 #[derive(Debug, Serialize, ToSchema)]
 struct SubscriptionError {
     #[schema(example = "HTTP_403")]
@@ -44,7 +44,7 @@ struct SubscriptionError {
     message: String,
 }
 
-/// A webhook that a service is told of.
+/// A webhook that is registered with a service.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Subscription {
@@ -96,7 +96,7 @@ impl From<ShownSubscription> for Subscription {
     }
 }
 
-/// Lists the services that a deployment's triggers have told of their webhooks, by node.
+/// Lists the webhooks that a deployment has registered with services, by node.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/subscriptions", operation_id = "list_deployment_subscriptions", tag = "Webhooks",
     security(("bearer" = [])), params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -118,7 +118,7 @@ async fn subscriptions_of_deployment(
     Ok(Enveloped::new(rows.into_iter().map(Subscription::from).collect()))
 }
 
-/// Lists the services that the triggers of all deployments in the active workspace have told of their webhooks.
+/// Lists the webhooks that all deployments in the active workspace have registered with services.
 #[utoipa::path(
     get, path = "/api/subscriptions", tag = "Webhooks", security(("bearer" = [])), params(LongPage),
     responses(

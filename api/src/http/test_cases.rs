@@ -152,7 +152,7 @@ impl From<Test> for WholeTest {
     }
 }
 
-/// A test that was made of what has happened.
+/// A test that was made from a run or an event.
 #[derive(Debug, Serialize, ToSchema)]
 struct MadeTest {
     test: WholeTest,

@@ -29,9 +29,9 @@ use utoipa_axum::routes;
 
 /// Between two batches: at most 30 a second.
 const BATCH_EVERY: Duration = Duration::from_millis(34);
-/// Of a batch; what is left goes with the next one.
+/// Bytes of a batch; what is left goes with the next one.
 const BATCH_BYTES_MAX: usize = 256 << 10;
-/// So often something is sent, so that a client that has gone is noticed.
+/// How often something is sent at least, so that a client that has gone is noticed.
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(15);
 
 pub fn routes() -> OpenApiRouter<App> {

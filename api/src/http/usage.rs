@@ -12,7 +12,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use heddle_execution::Standing;
+use heddle_execution::QuotaUsage;
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::WorkspaceId;
@@ -232,8 +232,8 @@ pub(super) struct QuotaStanding {
     period: Option<&'static str>,
 }
 
-impl From<Standing> for QuotaStanding {
-    fn from(standing: Standing) -> Self {
+impl From<QuotaUsage> for QuotaStanding {
+    fn from(standing: QuotaUsage) -> Self {
         QuotaStanding {
             name: standing.quota.name(),
             counts: standing.quota.noun(),
@@ -301,7 +301,7 @@ async fn workspace_quotas(
 
 /// The quotas of a workspace.
 pub(super) async fn standings(app: &App, workspace: WorkspaceId) -> Result<Vec<QuotaStanding>, ApiError> {
-    let standings = app.executions.tenants().standings(workspace).await?;
+    let standings = app.executions.tenants().quota_usage(workspace).await?;
     Ok(standings.into_iter().map(QuotaStanding::from).collect())
 }
 

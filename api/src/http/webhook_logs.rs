@@ -47,7 +47,7 @@ struct LogQuery {
     /// Only lines at or before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
-    /// The same as `since`.
+    /// Another name for `since`.
     #[param(value_type = Option<String>, format = DateTime)]
     #[serde(default, deserialize_with = "given")]
     from: Option<Timestamp>,

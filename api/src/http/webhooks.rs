@@ -192,7 +192,7 @@ async fn answered(
     apart(|| answered_across(app, by, webhook_id, (request, origin))).await
 }
 
-/// The same for pages of other origins, and the question that browsers ask before.
+/// The answer for pages of other origins, also to the question that browsers ask before (CORS).
 async fn answered_across(
     app: App,
     by: (ClientIp, String),

@@ -1,6 +1,6 @@
 //! `GET /api/stream`: one live tail for all that happens in a workspace, since browsers open few connections to a host.
 //!
-//! Runs are told as they change. What is saved, deployed and received is looked for in the database, so that it is the same
+//! Changes of runs are sent as they happen. What is saved, deployed and received is read from the database, so that it is the same
 //! whichever server has done it.
 
 use super::console::BUILD;

@@ -10,10 +10,12 @@ use heddle_execution::ToTheEnd;
 use heddle_model::access::WorkspaceRole;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
+use heddle_model::error::chain;
 use heddle_model::ids::WorkspaceId;
 use heddle_model::quota::Quota;
+use heddle_model::tenant::Tenant;
 use heddle_model::{Code, ServiceError};
-use heddle_service::auth::caller::Means;
+use heddle_service::auth::caller::Credential;
 use heddle_store::StoreError;
 use heddle_store::audit::{self, Log};
 use heddle_store::quota::{self, Payer};
@@ -75,7 +77,7 @@ async fn list_workspaces(
     caller: Caller,
 ) -> Result<Enveloped<Vec<Workspace>>, ApiError> {
     let (user, active) = (caller.scope.user(), caller.scope.workspace());
-    let found = match (caller.means == Means::ApiKey, active) {
+    let found = match (caller.credential == Credential::ApiKey, active) {
         (true, None) => Vec::new(),
         (true, only) => workspaces::of_user(&mut app.store.reader().await?.db(), user, only).await?,
         (false, _) => workspaces::of_user(&mut app.store.reader().await?.db(), user, None).await?,
@@ -196,6 +198,10 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
         let deleted: Result<(), ServiceError> = deleted.await;
         if deleted.is_ok() {
             app.executions.workspace_deleted();
+            // Nobody could count them any longer, nor find them.
+            if let Err(error) = app.executions.remove_files(Tenant::Workspace(workspace)).await {
+                tracing::error!(%workspace, "Files of a deleted workspace stay: {}", chain(&error));
+            }
         }
         deleted
     });

@@ -19,7 +19,7 @@ mod write;
 
 pub use adding::{Adding, Row};
 pub use imports::{
-    ImportRow, NewImport, Standing, abandoned, begin, find, finish, first_account, forget_finished,
+    ImportProgress, ImportRow, NewImport, abandoned, begin, find, finish, first_account, forget_finished,
     is_under_way, note,
 };
 pub use names::{Archived, Names};

@@ -223,9 +223,9 @@ pub struct Filter {
 /// Whose entries are read, and with which right.
 #[derive(Clone, Copy, Debug)]
 pub enum Reading {
-    /// Those of the administrator's workspace.
+    /// The entries of the administrator's workspace.
     Workspace(Administrator),
-    /// Those of the caller's own account.
+    /// The entries of the caller's own account.
     Account(UserId),
     /// All of the service, for its admins.
     Service,

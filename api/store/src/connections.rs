@@ -162,7 +162,7 @@ pub async fn opened_own(
     opened(db, vault, own(scope, connection)).await
 }
 
-/// The same for a transaction that changes it: nobody else does before that one's end.
+/// A connection with its credentials in clear, for a transaction that changes it: until that ends, nobody else changes it.
 pub async fn opened_to_change(
     db: &mut Db<'_>,
     vault: &Vault,

@@ -24,9 +24,9 @@ const READERS_MAX: u32 = 4;
 const POSTGRES_CONNECTIONS_MAX: u32 = 14;
 /// Connections that read for users. With those on PostgreSQL above and below there are 22.
 const USER_READERS_MAX: u32 = 6;
-/// Of these, what the requests of one user may have at a time.
+/// How many of these the requests of one user may have at a time.
 const READERS_PER_USER_MAX: usize = 3;
-/// Connections to PostgreSQL besides these: for the lease, and for listening.
+/// Further connections to PostgreSQL: for the lease, and for listening.
 const POSTGRES_CONNECTIONS_APART_MAX: u32 = 2;
 /// A connection that is not free by then means that the database is overloaded.
 const ACQUIRE_MAX: Duration = Duration::from_secs(10);
@@ -222,7 +222,7 @@ impl Store {
         })
     }
 
-    /// The same as [`Store::write`] on a connection that is kept for it, however busy the others are.
+    /// Does what [`Store::write`] does on a connection that is reserved for it, however busy the others are.
     pub async fn write_apart<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
@@ -246,7 +246,7 @@ impl Store {
         self.write_sized(Load::LITTLE, work).await
     }
 
-    /// The same for what may be large, since somebody outside chooses how much it is: others' small writes go first.
+    /// Writes as [`Store::write`] does what may be large because somebody outside chooses its size: others' small writes go first.
     pub async fn write_sized<T, E, F>(&self, load: Load, work: F) -> Result<T, E>
     where
         F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
@@ -259,7 +259,7 @@ impl Store {
         .await
     }
 
-    /// The same for what stores runs with their ends, which are metered later.
+    /// Writes as [`Store::write_sized`] does runs with their ends, which are metered later.
     pub async fn write_metered<T, E, F>(&self, load: Load, work: F) -> Result<T, E>
     where
         F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<(T, MeteredLater), E>> + Send + 'static,
@@ -300,13 +300,13 @@ impl Store {
         }
     }
 
-    /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
+    /// Executes statements in a transaction that reads nothing: on SQLite in one go.
     pub async fn execute_all(&self, load: Load, statements: Vec<Sql>) -> Result<(), StoreError> {
         self.execute_metered(load, statements, MeteredLater::default())
             .await
     }
 
-    /// The same for runs with their ends, which are metered later.
+    /// Executes statements that store runs with their ends, which are metered later.
     pub(super) async fn execute_metered(
         &self,
         load: Load,
@@ -501,7 +501,7 @@ impl Store {
         }
     }
 
-    /// The same in the background, once sums are old.
+    /// Meters in the background, once sums are old.
     pub(super) fn meter_in_time(&self) {
         let Backend::Sqlite { unmetered, .. } = &self.inner.backend else {
             return;

@@ -23,7 +23,7 @@ const SIZES: [usize; 10] = [1, 4, 8, 16, 24, 32, 40, 48, 56, 64];
 pub enum Arg {
     /// Text, and JSON, which is stored as text.
     Text(Option<String>),
-    /// The same where it is a copy, or others have it too. A string is put behind a pointer of its own for SQLite's thread, which
+    /// Text that is a copy, or that others have too. A string is put behind a pointer of its own for SQLite's thread, which
     /// is one more allocation for each cell of each row.
     Shared(Option<Arc<str>>),
     /// Integers and times.
@@ -180,7 +180,8 @@ impl Sql {
         self
     }
 
-    /// The same, filled up with nulls, which match nothing, to one of few lengths: each text is prepared once.
+    /// A list of arguments as [`list`](Self::list) makes it, filled up to one of few lengths with nulls, which match nothing: so each text of
+    /// a statement is prepared once.
     pub fn list_of_few_sizes<T: Into<Arg>>(self, args: impl IntoIterator<Item = T>) -> Self {
         let mut args: Vec<Arg> = args.into_iter().map(Into::into).collect();
         if let Some(nothing) = args.first().map(Arg::null) {
@@ -290,7 +291,7 @@ pub fn inserts<const COLUMNS: usize>(
     )
 }
 
-/// The same with a text of its own for which column gets what, from `insert into` to `from`. What it begins with is what
+/// Statements that add rows with a text of their own, from `insert into` to `from`, for which column gets what. What it begins with is what
 /// errors tell.
 pub fn inserts_as<const COLUMNS: usize>(
     name_and_text: (&'static str, &str),

@@ -24,11 +24,11 @@ pub struct HookNode {
     pub node_id: String,
     /// What people call it.
     pub alias: String,
-    /// By what it is reached.
+    /// How it is reached.
     pub kind: HookKind,
 }
 
-/// By what a node is reached.
+/// How a node is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookKind {
     /// OnWebhook, OnForm or OnChat.

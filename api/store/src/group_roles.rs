@@ -9,7 +9,7 @@ use sqlx::FromRow;
 
 /// What a membership was made of when groups last decided on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct GroupDecision {
     /// The role that the member has without any group; `None`: they would be no member.
     pub own: Option<WorkspaceRole>,
     /// The role that they got then.
@@ -17,7 +17,7 @@ pub struct Standing {
 }
 
 #[derive(FromRow)]
-struct StandingRow {
+struct DecisionRow {
     own_role: Option<String>,
     #[sqlx(try_from = "String")]
     role: WorkspaceRole,
@@ -31,35 +31,35 @@ pub async fn workspaces(db: &mut Db<'_>, user: UserId) -> Result<Vec<WorkspaceId
 }
 
 /// What a user's membership was made of; `None`: groups have not decided on it.
-pub async fn standing(
+pub async fn decision(
     db: &mut Db<'_>,
     user: UserId,
     workspace: WorkspaceId,
-) -> Result<Option<Standing>, StoreError> {
+) -> Result<Option<GroupDecision>, StoreError> {
     let select = sql("select own_role, role from group_memberships where user_id = ? and workspace_id = ?");
-    let row: Option<StandingRow> = db.optional(select.bind(user).bind(workspace)).await?;
-    Ok(row.map(|row| Standing {
+    let row: Option<DecisionRow> = db.optional(select.bind(user).bind(workspace)).await?;
+    Ok(row.map(|row| GroupDecision {
         own: row.own_role.and_then(|role| WorkspaceRole::try_from(role).ok()),
         given: row.role,
     }))
 }
 
 /// Keeps what a user's membership is made of; `None`: groups decide on it no more.
-pub async fn keep_standing(
+pub async fn keep_decision(
     db: &mut Db<'_>,
     user: UserId,
     workspace: WorkspaceId,
-    standing: Option<Standing>,
+    decision: Option<GroupDecision>,
 ) -> Result<(), StoreError> {
-    let query = match standing {
-        Some(standing) => sql(
+    let query = match decision {
+        Some(decision) => sql(
             "insert into group_memberships (user_id, workspace_id, own_role, role) values (?, ?, ?, ?)
              on conflict (user_id, workspace_id) do update set own_role = excluded.own_role, role = excluded.role",
         )
         .bind(user)
         .bind(workspace)
-        .bind(standing.own.map(|role| role.name()))
-        .bind(standing.given),
+        .bind(decision.own.map(|role| role.name()))
+        .bind(decision.given),
         None => sql("delete from group_memberships where user_id = ? and workspace_id = ?")
             .bind(user)
             .bind(workspace),

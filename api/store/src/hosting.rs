@@ -2,11 +2,11 @@
 //! everything that they have. Nothing here asks for a member's rights: callers have checked that it is the operator.
 
 use super::notices::{self, Notice};
-use super::{Db, StoreError, data_keys, locks, sql};
-use heddle_model::access::Scope;
+use super::{Db, StoreError, data_keys, locks, sql, workspaces};
+use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
+use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::slot::Slot;
 use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
 use serde::{Deserialize, Serialize};
@@ -95,20 +95,26 @@ pub async fn settings(
     Ok(found.map(|(hosting, suspended_at)| (Hosting::of(hosting.as_deref()), suspended_at.is_some())))
 }
 
-/// Holds the scope's workspace as it is until the transaction ends. Rights were checked when the request came: it may have been
-/// suspended or deleted since then, and what is suspended takes nothing more.
-pub async fn hold_running(db: &mut Db<'_>, scope: &Scope) -> Result<(), ServiceError> {
-    let Some(workspace) = scope.workspace() else {
+/// Holds the editor's workspace as it is until the transaction ends. Rights were checked when the request came: it may have been
+/// suspended or deleted since then, and the editor removed from it. What is suspended takes nothing more, neither does any workspace
+/// of who is no editor of it any longer.
+pub async fn hold_running(db: &mut Db<'_>, editor: &Editor) -> Result<(), ServiceError> {
+    let Some(workspace) = editor.workspace() else {
         return Ok(());
     };
     let lock = if db.is_postgres() { " for share" } else { "" };
     let query = sql("select suspended_at from workspaces where id = ?").bind(workspace);
     let found: Option<(Option<i64>,)> = db.optional(query.push(lock)).await?;
-    match found {
-        None => Err(Code::WorkspaceNotFound.into()),
-        Some((Some(_),)) => Err(Code::WorkspaceSuspended.into()),
-        Some((None,)) => Ok(()),
+    let (suspended_at,) = found.ok_or(Code::WorkspaceNotFound)?;
+    if suspended_at.is_some() {
+        return Err(Code::WorkspaceSuspended.into());
     }
+    // Members are changed by who has locked the workspace.
+    let member = workspaces::member(db, editor, editor.user()).await?;
+    let role = member.ok_or(Code::WorkspaceNotFound)?.role;
+    Scope::checked(editor.user(), Some((workspace, role)), editor.origin())
+        .editor()
+        .map(drop)
 }
 
 /// Sets quotas and retention of a workspace.
@@ -195,13 +201,6 @@ pub async fn warn(
     .bind(now)
     .bind(workspace);
     Ok(db.execute(note).await? > 0)
-}
-
-/// The user with an email, as the owner of a workspace to be made.
-pub async fn user(db: &mut Db<'_>, email: &str) -> Result<Option<UserId>, StoreError> {
-    let user = sql("select id from users where email_key = ?").bind(super::accounts::email_key(email));
-    let found: Option<(UserId,)> = db.optional(user).await?;
-    Ok(found.map(|(user,)| user))
 }
 
 /// A workspace's deployments, and the slots that they are in.

@@ -162,25 +162,22 @@ pub async fn take(
     Ok((db.execute(delete).await? > 0).then_some(found))
 }
 
-/// Makes a user a member of the workspace that they were invited to.
+/// Makes a user a member of the workspace that they were invited to; `false`: they are one already, and nothing changes.
 pub async fn join(
     db: &mut Db<'_>,
     user: UserId,
     invitation: &ReceivedRow,
     now: Timestamp,
-) -> Result<(), StoreError> {
-    db.execute(
-        sql(
-            "insert into memberships (workspace_id, user_id, role, created_at) values (?, ?, ?, ?)
-             on conflict (workspace_id, user_id) do nothing",
-        )
-        .bind(invitation.workspace_id)
-        .bind(user)
-        .bind(invitation.role)
-        .bind(now),
+) -> Result<bool, StoreError> {
+    let insert = sql(
+        "insert into memberships (workspace_id, user_id, role, created_at) values (?, ?, ?, ?)
+         on conflict (workspace_id, user_id) do nothing",
     )
-    .await
-    .map(drop)
+    .bind(invitation.workspace_id)
+    .bind(user)
+    .bind(invitation.role)
+    .bind(now);
+    Ok(db.execute(insert).await? > 0)
 }
 
 /// Whether an email is a member's of the scope's workspace.

@@ -51,7 +51,7 @@ impl ValueRow {
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ListedValueRow {
     pub key: String,
-    /// Of its JSON.
+    /// The length of its JSON.
     pub bytes: i64,
     /// In milliseconds; `None`: never.
     pub expires_at: Option<i64>,

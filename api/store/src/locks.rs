@@ -33,7 +33,7 @@ pub(crate) async fn keep_workspace(db: &mut Db<'_>, scope: &Scope) -> Result<(),
     }
 }
 
-/// The same for a workspace that is known otherwise.
+/// Keeps this workspace from being removed until the transaction ends.
 pub(crate) async fn keep(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<(), StoreError> {
     if db.is_postgres() {
         let keep = sql("select id from workspaces where id = ? for key share").bind(workspace);

@@ -223,9 +223,9 @@ pub struct Filter {
 /// The place of a pattern in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// By what the list is sorted.
+    /// What the list is sorted by.
     pub at: SortedAt,
-    /// Which of those that are equal by that.
+    /// Orders patterns that are equal by that.
     pub id: PatternId,
 }
 

@@ -6,5 +6,5 @@ use heddle_processes::places::PerOwner;
 /// The permits of all users.
 pub type PerUser = PerOwner<UserId>;
 
-/// The same where what is nobody's has a share like a user's.
+/// The permits of all users, where what belongs to nobody has a share like a user's.
 pub type PerUserOrNobody = PerOwner<Option<UserId>>;

@@ -37,7 +37,7 @@ pub struct LastPoll {
     pub things: i64,
     /// Failures since.
     pub failures: i64,
-    /// Of the last failure.
+    /// The code of the last failure.
     pub error_code: Option<String>,
     pub error: Option<String>,
     /// Since when a server is connected to the mailbox; `None`: none is.

@@ -40,7 +40,7 @@ impl<K, V> Weighter<K, Entry<V>> for Bytes {
 #[derive(Clone, Copy, Debug)]
 pub struct Moment(u64);
 
-/// Of something that is kept and believed for a time only: who reads it again. One does so before that time is up, so that not all
+/// Decides who renews a value that is believed for a time only. One caller does so before that time is up, so that not all
 /// who ask for it then have to at once. Cheap to clone, and new with each value.
 #[derive(Clone, Debug, Default)]
 pub struct Renewal(Arc<AtomicBool>);

@@ -29,7 +29,7 @@ pub(crate) fn deployment(query: Sql, scope: &Scope, deployment: DeploymentId) ->
     deployments(query, scope).push(")")
 }
 
-/// The same of a pattern.
+/// That the pattern belongs to the caller's workspace, or to the caller and no workspace.
 pub(crate) fn pattern(query: Sql, scope: &Scope, pattern: PatternId) -> Sql {
     let query = query
         .push("exists (select 1 from patterns p where p.id = ? and ")

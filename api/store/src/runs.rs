@@ -156,7 +156,7 @@ const ACCEPTED: &str =
      duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak, failed_input, continued_at,
      is_metered_later)";
 
-/// The same for an embedded database, of runs that have ended at once, as most do without effects: what is the same in all of
+/// What is stored in an embedded database of runs that have ended at once, as most do without effects: what is the same in all of
 /// them is in the text, and the columns are those of the table in its order, which saves a quarter of the time of SQLite.
 const ENDED: &str =
     "insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
@@ -244,7 +244,7 @@ fn counter(name: &str, load: Load) -> Cow<'_, str> {
     }
 }
 
-/// The same as [`accept`] for a server of a shared database that executes them itself, and without keys; whether they are stored. One
+/// Accepts runs without keys, for a server of a shared database that executes them itself; whether they are stored. One
 /// statement is a transaction by itself, which spares `begin` and `commit`: nearly every group fits into one.
 pub async fn accept_shared(
     store: &Store,
@@ -256,7 +256,7 @@ pub async fn accept_shared(
     store.execute_wholly(load, statements, count).await
 }
 
-/// The same as [`accept`] for a database's only server, which is always there, and without keys.
+/// Accepts runs without keys, for a database's only server, which is always there.
 pub async fn accept_alone(
     store: &Store,
     server: &str,
@@ -389,7 +389,7 @@ impl ResultRow {
         }
     }
 
-    /// The same, to be metered at its end, or else at this time.
+    /// What the attempt has used, to be metered at its end, or else at this time.
     fn counted(&self, tenant: Tenant, at: Timestamp) -> Counted {
         Counted {
             tenant,

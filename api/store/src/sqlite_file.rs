@@ -118,9 +118,9 @@ async fn read(path: &Path, depth: Depth) -> Result<Option<Found>, Unread> {
     inspect(path)?;
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_MAX);
     let mut connection = options.connect().await?;
-    let looked = look(&mut connection, depth, path.metadata()?.len()).await;
+    let checked = check_contents(&mut connection, depth, path.metadata()?.len()).await;
     connection.close().await?;
-    let mut found = looked?;
+    let mut found = checked?;
     // What was in the log is in the file by now, unless somebody else has it open.
     if had_log {
         inspect(path)?;
@@ -166,7 +166,11 @@ fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), Unusable> {
     Ok(())
 }
 
-async fn look(connection: &mut SqliteConnection, depth: Depth, bytes: u64) -> Result<Found, Unread> {
+async fn check_contents(
+    connection: &mut SqliteConnection,
+    depth: Depth,
+    bytes: u64,
+) -> Result<Found, Unread> {
     let (mark,): (i64,) = sqlx::query_as("select application_id from pragma_application_id")
         .fetch_one(&mut *connection)
         .await?;

@@ -28,9 +28,9 @@ pub struct SubscriptionRow {
     pub is_wanted: bool,
     plan_key_id: DataKeyId,
     plan: Vec<u8>,
-    /// Of the requests.
+    /// A digest of the requests.
     pub fingerprint: String,
-    /// Of those by which the service was told what it may know; `None`: it knows nothing.
+    /// The fingerprint of the requests by which the service learned what it may know; `None`: it knows nothing.
     pub made: Option<String>,
     made_key_id: Option<DataKeyId>,
     made_plan: Option<Vec<u8>>,
@@ -55,7 +55,7 @@ pub struct SubscriptionState {
     pub checked_at: Option<i64>,
     /// Failures since it succeeded.
     pub failures: i64,
-    /// Of the last failure.
+    /// The code of the last failure.
     pub error_code: Option<String>,
     pub error: Option<String>,
     /// When the service is asked next.
@@ -118,7 +118,7 @@ pub struct WantedSubscription<'w> {
     pub service: &'w str,
     /// The requests as JSON.
     pub plan: &'w str,
-    /// Of the requests.
+    /// A digest of the requests.
     pub fingerprint: &'w str,
 }
 
@@ -182,7 +182,7 @@ pub async fn unwant(db: &mut Db<'_>, deployment: DeploymentId, but: &[EndpointId
     Ok(())
 }
 
-/// The same of all endpoints of a pattern that is being deleted.
+/// Has the services forget all endpoints of a pattern that is being deleted.
 pub(crate) async fn unwant_of_pattern(
     db: &mut Db<'_>,
     editor: &Editor,
@@ -197,7 +197,7 @@ pub(crate) async fn unwant_of_pattern(
     Ok(())
 }
 
-/// The same of those that a workspace has in an environment that is being deleted.
+/// Has the services forget all endpoints that a workspace has in an environment that is being deleted.
 pub(crate) async fn unwant_of_environment(
     db: &mut Db<'_>,
     workspace: Option<WorkspaceId>,
@@ -347,7 +347,7 @@ const SHOWN: &str = "select d.endpoint_id, d.deployment_id, d.node_id, d.service
     d.subscribed_at, d.expires_at, d.checked_at, d.failures, d.error_code, d.error, d.due_at from subscriptions d
     where d.is_wanted and ";
 
-/// Those of a deployment that the caller may see, by node.
+/// The subscriptions of a deployment that the caller may see, by node.
 pub async fn of_deployment(
     db: &mut Db<'_>,
     scope: &Scope,
@@ -358,7 +358,7 @@ pub async fn of_deployment(
     db.all(query.push(" order by d.node_id")).await
 }
 
-/// Those of all deployments that the caller may see, from the one after `after`.
+/// The subscriptions of all deployments that the caller may see, from the one after `after`.
 pub async fn list(
     db: &mut Db<'_>,
     scope: &Scope,

@@ -190,20 +190,31 @@ pub async fn update(
     Ok(is_changed)
 }
 
+/// How a test has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct TestEnd {
+    pub test: TestId,
+    /// When the test that was run had last been changed.
+    pub read_at: Timestamp,
+    pub status: &'static str,
+    /// The pattern's version that it was run with.
+    pub version: i64,
+    pub ended_at: Timestamp,
+}
+
 /// Stores how a test has ended, unless it has changed since it was read.
-pub async fn ended(
+pub async fn note_end(
     db: &mut Db<'_>,
     editor: &Editor,
     pattern: PatternId,
-    (test, read): (TestId, Timestamp),
-    (status, version, now): (&'static str, i64, Timestamp),
+    end: TestEnd,
 ) -> Result<(), StoreError> {
     let query = sql(
         "update pattern_tests as t set last_status = ?, last_at = ?, last_version = ?
                      where t.id = ? and t.pattern_id = ? and t.updated_at = ? and ",
     );
-    let query = query.bind(status).bind(now).bind(version);
-    let query = query.bind(test).bind(pattern).bind(read);
+    let query = query.bind(end.status).bind(end.ended_at).bind(end.version);
+    let query = query.bind(end.test).bind(pattern).bind(end.read_at);
     db.execute(rights::pattern(query, editor, pattern))
         .await
         .map(drop)

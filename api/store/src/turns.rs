@@ -9,7 +9,7 @@ use std::hash::Hash;
 
 /// Bytes of a group, unless a single one has more: a millisecond or two of SQLite's writer.
 pub const GROUP_BYTES_MAX: usize = 256 << 10;
-/// Of a group of what is large: as long as it takes, what is small waits.
+/// Bytes of a group of what is large: what is small waits for as long as it takes.
 const LARGE_GROUP_BYTES_MAX: usize = 128 << 10;
 /// Bytes of what comes first.
 const SMALL_BYTES_MAX: usize = 32 << 10;
@@ -24,7 +24,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Of what has no size that its sender could choose.
+    /// The load of what has no size that its sender could choose.
     pub const LITTLE: Load = Load {
         owner: None,
         bytes: 0,

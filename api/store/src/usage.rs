@@ -337,7 +337,7 @@ pub async fn count_patterns(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i
     Ok(count)
 }
 
-/// The same after one was added, so that others who add one at the same time are counted as well: they wait for the
+/// How many patterns a workspace has after one was added. Others who add one at the same time are counted as well: they wait for the
 /// transaction's end.
 pub async fn count_patterns_locked(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64, StoreError> {
     if db.is_postgres() {

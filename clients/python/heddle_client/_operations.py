@@ -837,7 +837,7 @@ deployed if the environment lacks a secret or a variable, or the workspace a con
         self,
         id: m.DeploymentId,
     ) -> t.List[m.Subscription]:
-        """Lists the services that a deployment's triggers have told of their webhooks, by node.
+        """Lists the webhooks that a deployment has registered with services, by node.
 
         GET /api/deployments/{id}/subscriptions
         """
@@ -1726,7 +1726,7 @@ environment.
         cursor: t.Optional[str] = None,
         limit: t.Optional[int] = None,
     ) -> m.Listed_Subscription_CursorMeta:
-        """Lists the services that the triggers of all deployments in the active workspace have told of their webhooks.
+        """Lists the webhooks that all deployments in the active workspace have registered with services.
 
         GET /api/subscriptions
         """
@@ -1739,8 +1739,7 @@ environment.
     ) -> t.Iterator[m.Subscription]:
         """All elements of the list, page after page as they are asked for.
 
-        Lists the services that the triggers of all deployments in the active workspace have told of their
-        webhooks.
+        Lists the webhooks that all deployments in the active workspace have registered with services.
 
         GET /api/subscriptions
         """
@@ -2242,7 +2241,7 @@ Requires the role admin.
         self,
         id: m.WorkspaceId,
     ) -> m.Import:
-        """Tells how far the import of a workspace has come. It is told for a day after its end.
+        """Reports how far the import of a workspace has come, until a day after its end.
 
         GET /operator/imports/{id}
         """

@@ -41,7 +41,7 @@ class AnswerBody(_AnswerBody, total=False):
 
 
 RunId = str
-"""Of a run."""
+"""Id of a run."""
 
 
 class Answered(t.TypedDict):
@@ -56,7 +56,7 @@ Timestamp = str
 
 
 ApiKeyId = str
-"""Of an API key."""
+"""Id of an API key."""
 
 
 KeyScope = t.Literal['read', 'run', 'edit', 'admin']
@@ -83,7 +83,7 @@ class ApiKey(_ApiKey, total=False):
 
 
 EnvironmentId = str
-"""Of an environment."""
+"""Id of an environment."""
 
 
 class _ApiKeyConnectionRequest(t.TypedDict):
@@ -102,7 +102,7 @@ class ApiKeyConnectionRequest(_ApiKeyConnectionRequest, total=False):
 
 
 WorkspaceId = str
-"""Of a workspace."""
+"""Id of a workspace."""
 
 
 class _ArchiveManifest(t.TypedDict):
@@ -160,7 +160,7 @@ class AuditApiKey(_AuditApiKey, total=False):
 
 
 AuditId = str
-"""Of an entry of the audit log."""
+"""Id of an entry of the audit log."""
 
 
 class _AuditObject(t.TypedDict):
@@ -250,7 +250,7 @@ class Breakpoint(t.TypedDict):
 
 
 SessionId = str
-"""Of a browser's session."""
+"""Id of a browser's session."""
 
 
 class BrowserSession(t.TypedDict):
@@ -431,7 +431,7 @@ Verdict = t.Literal['passed', 'failed', 'errored']
 
 
 TestId = str
-"""Of a test of a pattern."""
+"""Id of a test of a pattern."""
 
 
 class _CaseResult(t.TypedDict):
@@ -677,7 +677,7 @@ class ConfirmRequest(t.TypedDict):
 
 
 ConnectionId = str
-"""Of a connection."""
+"""Id of a connection."""
 
 
 class Connection(t.TypedDict):
@@ -748,7 +748,7 @@ class ConnectionKinds(t.TypedDict):
 
 
 UserId = str
-"""Of a user."""
+"""Id of a user."""
 
 
 class ConnectionOwner(t.TypedDict):
@@ -954,7 +954,7 @@ class CreateTenantRequest(t.TypedDict):
 
 
 PatternId = str
-"""Of a pattern."""
+"""Id of a pattern."""
 
 
 class Created(t.TypedDict):
@@ -1066,7 +1066,7 @@ class Deleted(t.TypedDict):
 
 
 DeploymentId = str
-"""Of a deployment."""
+"""Id of a deployment."""
 
 
 class DeletedDeployment(t.TypedDict):
@@ -1292,7 +1292,7 @@ class DeployPlan(_DeployPlan, total=False):
 
 
 class DeployRules(t.TypedDict, total=False):
-    """What has to be so before something is deployed to an environment."""
+    """Conditions for deploying to an environment."""
 
     requireApproval: bool
     """Somebody with the role admin has approved what the version may reach and the deployed one may not."""
@@ -1351,7 +1351,7 @@ class DeployedSchedule(_DeployedSchedule, total=False):
 
 
 EndpointId = str
-"""Of a webhook endpoint; not the unguessable part of its URL."""
+"""Id of a webhook endpoint; not the unguessable part of its URL."""
 
 
 EndpointStatus = t.Literal['active', 'inactive']
@@ -1635,12 +1635,12 @@ class ErrorBody(t.TypedDict):
 
 
 Evaluation = t.Literal['compiled', 'engine']
-"""By what an expression is evaluated."""
+"""What evaluates an expression."""
 
 
 class _EvaluatedExpression(t.TypedDict):
     evaluation: Evaluation
-    """By what it is evaluated."""
+    """What evaluates it."""
     parameter: str
     """Path of the parameter."""
     reasons: t.List[EngineReason]
@@ -1847,13 +1847,13 @@ class Figures(t.TypedDict):
     """Whether durations and fuel come from a sample of the runs."""
     period: Period
     total: RunFigures
-    """Of the whole period."""
+    """Figures of the whole period."""
     unended: Unended
     """What has not ended now."""
 
 
 FileId = str
-"""Of a file."""
+"""Id of a file."""
 
 
 class ForeignName(t.TypedDict):
@@ -2025,7 +2025,7 @@ class InvalidGraph(_InvalidGraph, total=False):
 
 
 InvitationId = str
-"""Of an invitation to a workspace."""
+"""Id of an invitation to a workspace."""
 
 
 class _Invitation(t.TypedDict):
@@ -2049,7 +2049,7 @@ class Invitation(_Invitation, total=False):
 
 
 InvitationLinkId = str
-"""Of a link by which somebody joins a workspace."""
+"""Id of a link by which somebody joins a workspace."""
 
 
 class InvitationLink(t.TypedDict):
@@ -2562,7 +2562,7 @@ class Listed_StoredFile_CursorMeta(t.TypedDict):
 
 
 class SubscriptionError(t.TypedDict):
-    """Why a service could not be told or asked."""
+    """Why a request to a service failed."""
 
     code: str
     message: str
@@ -2584,7 +2584,7 @@ class _Subscription(t.TypedDict):
 
 
 class Subscription(_Subscription, total=False):
-    """A webhook that a service is told of."""
+    """A webhook that is registered with a service."""
 
     checkedAt: t.Union[Timestamp, None]
     expiresAt: t.Union[Timestamp, None]
@@ -2750,7 +2750,7 @@ class Listed_WorkspaceTest_CursorMeta(t.TypedDict):
 
 
 WebhookLogId = str
-"""Of a line of the webhook log."""
+"""Id of a line of the webhook log."""
 
 
 WebhookStatus = t.Literal['accepted', 'signature_invalid', 'rate_limited', 'not_found', 'inactive']
@@ -2879,7 +2879,7 @@ class Unpinned(t.TypedDict):
 
 
 class MadeTest(t.TypedDict):
-    """A test that was made of what has happened."""
+    """A test that was made from a run or an event."""
 
     test: WholeTest
     unpinned: t.List[Unpinned]
@@ -3016,7 +3016,7 @@ class NewAuthenticator(t.TypedDict):
     secret: str
     """The secret in base32, to be typed."""
     url: str
-    """The same as an address that authenticators read, also from a QR code."""
+    """The secret as an address that authenticators read, also from a QR code."""
 
 
 class _NewConnectionTest(t.TypedDict):
@@ -3308,7 +3308,7 @@ class OpenApiReport(t.TypedDict):
     items: t.List[OpenApiItem]
     """What could not be taken over."""
     operations: t.List[OpenApiOperation]
-    """The operations that were wanted."""
+    """The operations that were asked for."""
 
 
 class OpenApiAnswer(t.TypedDict):
@@ -3322,18 +3322,18 @@ class OpenApiAnswer(t.TypedDict):
 
 
 class OpenApiRequest(t.TypedDict, total=False):
-    """A document, in one of two forms, and which of its operations are wanted."""
+    """A document, in one of two forms, and which of its operations to import."""
 
     baseUrl: t.Union[str, None]
     """Address that paths are below, in place of the document's server."""
     document: t.Union[t.Dict[str, t.Any], None]
     """The document, of OpenAPI 3.0 or 3.1; or else `text`."""
     operations: t.Union[t.List[str], None]
-    """Ids of the operations that are wanted. Default, without `tags`: all."""
+    """Ids of the operations to import. Default, without `tags`: all."""
     prefix: t.Union[str, None]
     """What the names of definitions begin with: letters and digits, the first of them small."""
     tags: t.Union[t.List[str], None]
-    """Tags of the operations that are wanted."""
+    """Tags of the operations to import."""
     text: t.Union[str, None]
     """The document as text, in JSON or YAML, in place of `document`."""
 
@@ -3831,7 +3831,7 @@ class _ReplayedRun(t.TypedDict):
     differences: t.List[Difference]
     """Where the output, the response or the error differ."""
     differencesOmitted: int
-    """How many differences are not told here."""
+    """How many further differences there are."""
     nodes: t.List[NodeDifference]
     """Where nodes did something else, in the order in which they executed."""
     runId: RunId
@@ -3855,7 +3855,7 @@ class ReplayedRun(_ReplayedRun, total=False):
 
 class _ReplayReport(t.TypedDict):
     after: ReplayUsage
-    """The same of the other one."""
+    """What the version that is tried has used for these events."""
     before: ReplayUsage
     """What the deployed version has used for the events that were compared."""
     deployedVersionNumber: int
@@ -3897,7 +3897,7 @@ class Replayed(t.TypedDict):
     end: ReplayEnd
     """How its end compares with the run's."""
     message: str
-    """The same for people."""
+    """How it ended, as a sentence for people."""
     variables: ReplayVariables
     """Whether it had the run's variables."""
 
@@ -4287,7 +4287,7 @@ class SwitchWorkspaceRequest(t.TypedDict):
 
 
 TabId = str
-"""Of an editor's tab in a browser, which names itself."""
+"""Id of an editor's tab in a browser, which names itself."""
 
 
 class _Tally(t.TypedDict):

@@ -1159,7 +1159,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the services that a deployment's triggers have told of their webhooks, by node. */
+        /** Lists the webhooks that a deployment has registered with services, by node. */
         get: operations["list_deployment_subscriptions"];
         put?: never;
         post?: never;
@@ -2282,7 +2282,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the services that the triggers of all deployments in the active workspace have told of their webhooks. */
+        /** Lists the webhooks that all deployments in the active workspace have registered with services. */
         get: operations["list_subscriptions"];
         put?: never;
         post?: never;
@@ -2809,7 +2809,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tells how far the import of a workspace has come. It is told for a day after its end. */
+        /** Reports how far the import of a workspace has come, until a day after its end. */
         get: operations["get_import"];
         put?: never;
         post?: never;
@@ -3125,7 +3125,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of an API key.
+         * @description Id of an API key.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         ApiKeyId: string;
@@ -3239,7 +3239,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of an entry of the audit log.
+         * @description Id of an entry of the audit log.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         AuditId: string;
@@ -3499,7 +3499,7 @@ export interface components {
         /** @description An address of a webhook or of mail that somebody had. */
         ChangedAddress: {
             /**
-             * @description Its unguessable part before.
+             * @description Its unguessable part at the other service.
              * @example 5c1f1b0e6f3a4b7e9d2c8a7f6e5d4c3b
              */
             from: string;
@@ -3509,7 +3509,7 @@ export interface components {
              */
             kind: string;
             /**
-             * @description The same now.
+             * @description Its unguessable part here.
              * @example 0e6f3a4b7e9d2c8a7f6e5d4c3b5c1f1b
              */
             to: string;
@@ -3630,7 +3630,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a connection.
+         * @description Id of a connection.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         ConnectionId: string;
@@ -3965,7 +3965,7 @@ export interface components {
             /** @description The addresses of its OnWebhook, OnForm and OnChat nodes. */
             webhooks: components["schemas"]["PlannedWebhook"][];
         };
-        /** @description What has to be so before something is deployed to an environment. */
+        /** @description Conditions for deploying to an environment. */
         DeployRules: {
             /**
              * @description Somebody with the role admin has approved what the version may reach and the deployed one may not.
@@ -4060,7 +4060,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a deployment.
+         * @description Id of a deployment.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         DeploymentId: string;
@@ -4284,7 +4284,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a webhook endpoint; not the unguessable part of its URL.
+         * @description Id of a webhook endpoint; not the unguessable part of its URL.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         EndpointId: string;
@@ -4430,7 +4430,7 @@ export interface components {
         };
         /** @description `{success: true, data, timestamp}`. */
         Enveloped_DeployRules: {
-            /** @description What has to be so before something is deployed to an environment. */
+            /** @description Conditions for deploying to an environment. */
             data: {
                 /**
                  * @description Somebody with the role admin has approved what the version may reach and the deployed one may not.
@@ -4552,7 +4552,7 @@ export interface components {
                 /** @description Whether durations and fuel come from a sample of the runs. */
                 isSampled: boolean;
                 period: components["schemas"]["Period"];
-                /** @description Of the whole period. */
+                /** @description Figures of the whole period. */
                 total: components["schemas"]["RunFigures"];
                 /** @description What has not ended now. */
                 unended: components["schemas"]["Unended"];
@@ -4805,7 +4805,7 @@ export interface components {
                  */
                 secret: string;
                 /**
-                 * @description The same as an address that authenticators read, also from a QR code.
+                 * @description The secret as an address that authenticators read, also from a QR code.
                  * @example otpauth://totp/heddle:ann%40example.com?secret=…
                  */
                 url: string;
@@ -5697,7 +5697,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of an environment.
+         * @description Id of an environment.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         EnvironmentId: string;
@@ -5742,7 +5742,7 @@ export interface components {
              * @example Checkout
              */
             definition?: string | null;
-            /** @description By what it is evaluated. */
+            /** @description What evaluates it. */
             evaluation: components["schemas"]["Evaluation"];
             /**
              * @description The node; null for an output of a definition.
@@ -5760,7 +5760,7 @@ export interface components {
             span: components["schemas"]["TextSpan"];
         };
         /**
-         * @description By what an expression is evaluated.
+         * @description What evaluates an expression.
          * @enum {string}
          */
         Evaluation: "compiled" | "engine";
@@ -5976,7 +5976,7 @@ export interface components {
             /** @description Whether durations and fuel come from a sample of the runs. */
             isSampled: boolean;
             period: components["schemas"]["Period"];
-            /** @description Of the whole period. */
+            /** @description Figures of the whole period. */
             total: components["schemas"]["RunFigures"];
             /** @description What has not ended now. */
             unended: components["schemas"]["Unended"];
@@ -5988,7 +5988,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a file.
+         * @description Id of a file.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         FileId: string;
@@ -6272,7 +6272,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of an invitation to a workspace.
+         * @description Id of an invitation to a workspace.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         InvitationId: string;
@@ -6298,7 +6298,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a link by which somebody joins a workspace.
+         * @description Id of a link by which somebody joins a workspace.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         InvitationLinkId: string;
@@ -7175,7 +7175,7 @@ export interface components {
             }[];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description A test that was made of what has happened. */
+        /** @description A test that was made from a run or an event. */
         MadeTest: {
             test: components["schemas"]["WholeTest"];
             /** @description Nodes that may reach outside and are not pinned: without pins, or `allowEffects`, the test ends before they do. */
@@ -7450,7 +7450,7 @@ export interface components {
              */
             secret: string;
             /**
-             * @description The same as an address that authenticators read, also from a QR code.
+             * @description The secret as an address that authenticators read, also from a QR code.
              * @example otpauth://totp/heddle:ann%40example.com?secret=…
              */
             url: string;
@@ -7894,10 +7894,10 @@ export interface components {
             connections: components["schemas"]["OpenApiConnection"][];
             /** @description What could not be taken over. */
             items: components["schemas"]["OpenApiItem"][];
-            /** @description The operations that were wanted. */
+            /** @description The operations that were asked for. */
             operations: components["schemas"]["OpenApiOperation"][];
         };
-        /** @description A document, in one of two forms, and which of its operations are wanted. */
+        /** @description A document, in one of two forms, and which of its operations to import. */
         OpenApiRequest: {
             /**
              * @description Address that paths are below, in place of the document's server.
@@ -7949,7 +7949,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description Ids of the operations that are wanted. Default, without `tags`: all.
+             * @description Ids of the operations to import. Default, without `tags`: all.
              * @example [
              *       "getPet"
              *     ]
@@ -7961,7 +7961,7 @@ export interface components {
              */
             prefix?: string | null;
             /**
-             * @description Tags of the operations that are wanted.
+             * @description Tags of the operations to import.
              * @example []
              */
             tags?: string[] | null;
@@ -8228,7 +8228,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a pattern.
+         * @description Id of a pattern.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         PatternId: string;
@@ -8814,7 +8814,7 @@ export interface components {
         ReplayEnd: "same" | "stopped" | "incomplete" | "different";
         /** @description What the other version did with the events. */
         ReplayReport: {
-            /** @description The same of the other one. */
+            /** @description What the version that is tried has used for these events. */
             after: components["schemas"]["ReplayUsage"];
             /** @description What the deployed version has used for the events that were compared. */
             before: components["schemas"]["ReplayUsage"];
@@ -8880,7 +8880,7 @@ export interface components {
             /** @description How its end compares with the run's. */
             end: components["schemas"]["ReplayEnd"];
             /**
-             * @description The same for people.
+             * @description How it ended, as a sentence for people.
              * @example The replay ended as the run did.
              */
             message: string;
@@ -8895,7 +8895,7 @@ export interface components {
             before?: components["schemas"]["RunEnd"] | null;
             /** @description Where the output, the response or the error differ. */
             differences: components["schemas"]["Difference"][];
-            /** @description How many differences are not told here. */
+            /** @description How many further differences there are. */
             differencesOmitted: number;
             /** @description Why it was skipped. */
             message?: string | null;
@@ -9124,7 +9124,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a run.
+         * @description Id of a run.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         RunId: string;
@@ -9319,7 +9319,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a browser's session.
+         * @description Id of a browser's session.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         SessionId: string;
@@ -9453,7 +9453,7 @@ export interface components {
             code: string;
             message: string;
         };
-        /** @description A webhook that a service is told of. */
+        /** @description A webhook that is registered with a service. */
         Subscription: {
             checkedAt?: components["schemas"]["Timestamp"] | null;
             deploymentId: components["schemas"]["DeploymentId"];
@@ -9475,7 +9475,7 @@ export interface components {
             status: components["schemas"]["SubscriptionStatus"];
             subscribedAt?: components["schemas"]["Timestamp"] | null;
         };
-        /** @description Why a service could not be told or asked. */
+        /** @description Why a request to a service failed. */
         SubscriptionError: {
             /** @example HTTP_403 */
             code: string;
@@ -9505,7 +9505,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of an editor's tab in a browser, which names itself.
+         * @description Id of an editor's tab in a browser, which names itself.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         TabId: string;
@@ -9682,7 +9682,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a test of a pattern.
+         * @description Id of a test of a pattern.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         TestId: string;
@@ -10067,7 +10067,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a user.
+         * @description Id of a user.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         UserId: string;
@@ -10379,7 +10379,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Of a line of the webhook log.
+         * @description Id of a line of the webhook log.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         WebhookLogId: string;
@@ -10482,7 +10482,7 @@ export interface components {
         WorkspaceEvent: components["schemas"]["RunEvent"] | components["schemas"]["SavedEvent"] | components["schemas"]["DeploymentEvent"] | components["schemas"]["WebhookReceived"] | components["schemas"]["MissedEvent"] | components["schemas"]["ServerEvent"];
         /**
          * Format: uuid
-         * @description Of a workspace.
+         * @description Id of a workspace.
          * @example 01932c07-209e-7f64-b0a3-5c1f1b0e6f3a
          */
         WorkspaceId: string;
@@ -16187,7 +16187,7 @@ export interface operations {
                     "application/json": components["schemas"]["OpenApiAnswer"];
                 };
             };
-            /** @description VALIDATION: the document cannot be imported, or lacks what is wanted */
+            /** @description VALIDATION: the document cannot be imported, or lacks the operations that were asked for */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -18267,7 +18267,7 @@ export interface operations {
                 since?: string;
                 /** @description Only lines at or before this time. */
                 until?: string;
-                /** @description The same as `since`. */
+                /** @description Another name for `since`. */
                 from?: string;
                 /** @description Only lines before this time. */
                 to?: string;
@@ -19266,7 +19266,7 @@ export interface operations {
                 since?: string;
                 /** @description Only lines at or before this time. */
                 until?: string;
-                /** @description The same as `since`. */
+                /** @description Another name for `since`. */
                 from?: string;
                 /** @description Only lines before this time. */
                 to?: string;

@@ -241,7 +241,7 @@ fn uses(level: &Level<'_>) -> Vec<usize> {
 struct Size {
     nodes: usize,
     edges: usize,
-    /// Of parameters and code, about.
+    /// About how long parameters and code are.
     bytes: usize,
     /// Composites within each other.
     depth: usize,
@@ -259,7 +259,7 @@ enum State {
 struct Walk<'w, 'a> {
     checked: &'w Checked<'a>,
     definitions: &'w Definitions,
-    /// Of each definition, what all of its nodes have.
+    /// For each definition, what all of its nodes have.
     bytes: Vec<usize>,
     state: Vec<State>,
     path: Vec<usize>,

@@ -130,11 +130,11 @@ fn inputs(level: &Level<'_>, found: &mut Findings) {
                 *count += 1;
             }
         }
-        for (socket, count) in spot.inputs.iter().zip(&wired) {
-            if socket.required && *count == 0 && !level.half_wired[node] {
+        for (port, count) in spot.inputs.iter().zip(&wired) {
+            if port.required && *count == 0 && !level.half_wired[node] {
                 // Each node of a definition may lack all of its inputs.
                 found.report(Severity::Error, || {
-                    let message = format!("the input `{}` has no edge", socket.name);
+                    let message = format!("the input `{}` has no edge", port.name);
                     Diagnostic::error("missing-input", message)
                         .at_node(&spot.node.id)
                         .with_help("connect an edge to it".to_owned())
@@ -354,18 +354,18 @@ fn several_live(level: &Level<'_>, compared: &mut Compared, found: &mut Findings
         .enumerate()
         .filter(|(_, spot)| !matches!(spot.role(), Role::Merge { .. }))
     {
-        for (port, socket) in spot.inputs.iter().enumerate() {
+        for (place, port) in spot.inputs.iter().enumerate() {
             let wires: Vec<usize> = level.incoming[node]
                 .iter()
                 .copied()
-                .filter(|wire| level.wires[*wire].target_port == port)
+                .filter(|wire| level.wires[*wire].target_port == place)
                 .collect();
             let parts: Vec<_> = wires.iter().map(|wire| &compared.of_wires[*wire]).collect();
             if !guards::exclusive(&parts, &mut compared.steps) {
                 let sources = wires.iter().map(|wire| level.name(level.wires[*wire].source));
                 let message = format!(
                     "several edges may deliver to its port `{}` ({}): it would get an array",
-                    socket.name,
+                    port.name,
                     list(sources)
                 );
                 found.push(

@@ -55,9 +55,9 @@ pub(crate) struct Spot<'a> {
     pub kind: Kind<'a>,
     /// Whether it executes once for every element of a list.
     pub each: bool,
-    pub inputs: Vec<Socket<'a>>,
+    pub inputs: Vec<Port<'a>>,
     /// The error port last, if there is one.
-    pub outputs: Vec<Socket<'a>>,
+    pub outputs: Vec<Port<'a>>,
 }
 
 /// What a node's type turned out to be.
@@ -71,7 +71,7 @@ pub(crate) enum Kind<'a> {
 
 /// A port of a node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Socket<'a> {
+pub(crate) struct Port<'a> {
     pub name: &'a str,
     pub value_type: ValueType,
     pub required: bool,
@@ -116,7 +116,7 @@ impl<'a> Spot<'a> {
         self.role() == Role::Trigger(start)
     }
 
-    /// What a trigger's parameters are as those of the type by which its runs start.
+    /// A trigger's parameters as those of the standard type by which its runs start.
     pub fn settings(&self) -> Cow<'a, Map<String, Value>> {
         let trigger = self.standard().and_then(|node_type| node_type.trigger);
         match trigger {
@@ -158,7 +158,7 @@ impl<'a> Spot<'a> {
         }
     }
 
-    /// Whether its output ports can't be known, because a Switch's cases are not written out; said elsewhere.
+    /// Whether its output ports can't be known, because a Switch's cases are not written out; that is reported elsewhere.
     fn has_unclear_outputs(&self) -> bool {
         let named = |case: &Value| case.get("name").is_some_and(Value::is_string);
         let is_clear = |parameter| cases(self.node, parameter).is_some_and(|cases| cases.iter().all(named));
@@ -297,7 +297,7 @@ impl<'a> Level<'a> {
 
     fn port(&self, node: usize, handle: Option<&str>, side: Side, found: &mut Findings) -> Option<usize> {
         let spot = &self.nodes[node];
-        let sockets = if side == Side::Input {
+        let ports = if side == Side::Input {
             &spot.inputs
         } else {
             &spot.outputs
@@ -306,7 +306,7 @@ impl<'a> Level<'a> {
             return Some(0);
         }
         let Some(handle) = handle else {
-            if sockets.is_empty() || sockets[0].name == ERROR_PORT && side == Side::Output {
+            if ports.is_empty() || ports[0].name == ERROR_PORT && side == Side::Output {
                 found.report(Severity::Error, || {
                     let message = format!(
                         "an edge needs an {} of `{}`, which has none",
@@ -319,12 +319,12 @@ impl<'a> Level<'a> {
             }
             return Some(0);
         };
-        let place = sockets.iter().position(|socket| socket.name == handle);
+        let place = ports.iter().position(|port| port.name == handle);
         if place.is_none() && side == Side::Output && spot.has_unclear_outputs() {
             return Some(0);
         }
         if place.is_none() {
-            let names = || sockets.iter().map(|socket| socket.name);
+            let names = || ports.iter().map(|port| port.name);
             let help = if handle == ERROR_PORT && side == Side::Output {
                 Some("set onError to \"branch\" to get an error port".to_owned())
             } else {
@@ -376,12 +376,15 @@ fn spot<'a>(node: &'a Node, items: bool, definitions: &'a Definitions, found: &m
         }
     };
     let (inputs, mut outputs) = match kind {
-        Kind::Standard(node_type) => (sockets(node_type.inputs), standard_outputs(node, node_type)),
-        Kind::Defined(definition, _) => (own_sockets(&definition.inputs), own_sockets(&definition.outputs)),
+        Kind::Standard(node_type) => (
+            standard_ports(node_type.inputs),
+            standard_outputs(node, node_type),
+        ),
+        Kind::Defined(definition, _) => (own_ports(&definition.inputs), own_ports(&definition.outputs)),
         Kind::Unknown => (Vec::new(), Vec::new()),
     };
     if node.on_error == OnError::Branch {
-        outputs.push(Socket {
+        outputs.push(Port {
             name: ERROR_PORT,
             value_type: ValueType::Object,
             required: false,
@@ -432,10 +435,10 @@ fn unknown_type(node: &Node, definitions: &Definitions, found: &mut Findings) {
     });
 }
 
-fn sockets(ports: &'static [heddle_catalogue::Port]) -> Vec<Socket<'static>> {
+fn standard_ports(ports: &'static [heddle_catalogue::Port]) -> Vec<Port<'static>> {
     ports
         .iter()
-        .map(|port| Socket {
+        .map(|port| Port {
             name: port.name,
             value_type: port.value_type,
             required: port.required,
@@ -443,10 +446,10 @@ fn sockets(ports: &'static [heddle_catalogue::Port]) -> Vec<Socket<'static>> {
         .collect()
 }
 
-fn own_sockets(ports: &[OwnPort]) -> Vec<Socket<'_>> {
+fn own_ports(ports: &[OwnPort]) -> Vec<Port<'_>> {
     ports
         .iter()
-        .map(|port| Socket {
+        .map(|port| Port {
             name: &port.name,
             value_type: port.value_type,
             required: port.required,
@@ -460,9 +463,9 @@ fn cases<'a>(node: &'a Node, parameter: &Parameter) -> Option<&'a [Value]> {
 }
 
 /// Switch has a port for each case, in order, and then `default`.
-fn standard_outputs<'a>(node: &'a Node, node_type: &'static NodeType) -> Vec<Socket<'a>> {
+fn standard_outputs<'a>(node: &'a Node, node_type: &'static NodeType) -> Vec<Port<'a>> {
     match node_type.outputs {
-        Outputs::Fixed(ports) => sockets(ports),
+        Outputs::Fixed(ports) => standard_ports(ports),
         Outputs::SwitchCases => {
             let written_out = node_type.cases().and_then(|parameter| cases(node, parameter));
             let name = |case: &'a Value| case.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -472,7 +475,7 @@ fn standard_outputs<'a>(node: &'a Node, node_type: &'static NodeType) -> Vec<Soc
                 .map(name)
                 .chain(["default"]);
             names
-                .map(|name| Socket {
+                .map(|name| Port {
                     name,
                     value_type: ValueType::Any,
                     required: false,

@@ -25,7 +25,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
         }
     }
     if let Some(search) = text("search").filter(|search| !is_search(search)) {
-        let message = format!("`{search}` can't be what IMAP searches for");
+        let message = format!("`{search}` is not a search that IMAP knows");
         let help = format!(
             "write at most {SEARCH_CHARS_MAX} ASCII characters on one line, with quotes and parentheses closed and no \
              `{{` or `}}` outside of quotes, such as `UNSEEN FROM \"shop.example\"`"

@@ -74,5 +74,5 @@ fn ports<'c>(checked: &'c Checked<'_>, id: &str) -> Option<Vec<&'c str>> {
     let node = *level.by_id.get(rest)?;
     let names = level.nodes[node].outputs.iter().enumerate();
     let names = names.filter(|(port, _)| level.bodies[node].is_none_or(|ports| ports.item != *port));
-    Some(names.map(|(_, socket)| socket.name).collect())
+    Some(names.map(|(_, port)| port.name).collect())
 }

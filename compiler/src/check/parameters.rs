@@ -5,7 +5,7 @@ mod path;
 mod shape;
 
 use self::path::{element, join};
-use self::shape::{best, takes_null, wanted};
+use self::shape::{best, expected, takes_null};
 use super::names::{DefinitionNames, NodeNames};
 use crate::code;
 use crate::diagnostic::{Diagnostic, Severity, Utf16Units, list, unsentenced};
@@ -231,7 +231,7 @@ impl Parameters<'_, '_, '_> {
                     let help = "write only `{{ … }}`, without anything around it".to_owned();
                     let message = format!(
                         "text around an expression makes it a string, but {} is expected",
-                        wanted(schema.value)
+                        expected(schema.value)
                     );
                     self.report(Diagnostic::error("parameter-type", message).with_help(help), path);
                 }
@@ -363,7 +363,7 @@ impl Parameters<'_, '_, '_> {
     }
 
     fn mismatch(&mut self, schema: &Schema, value: &Value, path: &str) {
-        let message = format!("must be {}, not {}", wanted(schema), described(value));
+        let message = format!("must be {}, not {}", expected(schema), described(value));
         let help = match (schema, value) {
             _ if !self.found.has_room(Severity::Error) => None,
             (Schema::Enum(names), Value::String(text)) => {

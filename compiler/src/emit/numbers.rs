@@ -15,7 +15,7 @@ use wasm_encoder::ValType;
 const LEVELS_MAX: u32 = 32;
 
 impl Module {
-    /// Compiles the form of a function whose body is this argument, if it can have one; gives what its number tells of it.
+    /// Compiles the form of a function whose body is this argument, if it can have one; says what the form gives, or 0.
     pub(super) fn form_of_numbers(
         &mut self,
         node: u32,
@@ -29,7 +29,8 @@ impl Module {
         }
     }
 
-    /// The same of a body that is an expression.
+    /// Compiles the form of a function whose body is this expression, if it can have one; says what the form gives (`abi::GIVES_NUMBER` or
+    /// `abi::GIVES_TRUTH`), or 0.
     pub(super) fn form_of_expression(
         &mut self,
         node: u32,

@@ -5,15 +5,17 @@
 //! methods of heddle's or n8n's, no `Date`, nothing of `Math` whose last digit is up to the implementation.
 
 use super::exact::{self, fails, text};
+use super::hoisting;
 use super::lowering::{Lowering, Scope};
 use super::order::order_in_code;
 use super::syntax::without_parentheses;
 use super::tree::with_program_names;
 use super::unsupported;
-use super::{Binary, Element, Expression, MethodCall, Name, Names, NodeName, Problem, Reason, Unary};
+use super::{
+    Binary, Element, Expression, Literal, MethodCall, Name, Names, NodeName, Problem, Reason, Unary,
+};
 use heddle_values::methods::{Global, Method};
 use oxc_ast::ast;
-use oxc_semantic::Semantic;
 use oxc_span::{GetSpan, Span};
 
 /// Index of the parameter that is all that the function is given.
@@ -43,36 +45,13 @@ pub(super) fn code(source: &str, program: &ast::Program<'_>) -> Result<Expressio
     }));
     if reasons.is_empty() {
         let semantic = with_program_names(source, program).ok_or_else(Vec::new)?;
-        reasons.extend(used_before(&semantic));
+        reasons.extend(hoisting::used_elsewhere(&semantic));
     }
     reasons.sort_by_key(|reason| (reason.span.start, reason.span.end));
     match reasons.is_empty() {
         true => Ok(expression),
         false => Err(reasons),
     }
-}
-
-/// Names that are read where they have no value yet, or that are declared twice.
-fn used_before(semantic: &Semantic<'_>) -> Vec<Reason> {
-    let scoping = semantic.scoping();
-    let reason = |what: &str, span: Span| Reason {
-        what: what.to_owned(),
-        span: span.start as usize..span.end as usize,
-    };
-    let mut found = Vec::new();
-    for symbol in scoping.symbol_ids() {
-        if !scoping.symbol_redeclarations(symbol).is_empty() {
-            found.push(reason("a name declared twice", scoping.symbol_span(symbol)));
-        }
-        let declared = semantic.nodes().kind(scoping.symbol_declaration(symbol)).span();
-        for reference in scoping.get_resolved_references(symbol) {
-            let span = semantic.reference_span(reference);
-            if span.start < declared.end {
-                found.push(reason("a name within or before its own declaration", span));
-            }
-        }
-    }
-    found
 }
 
 /// What the function gives whose value this is: its `params` need a call, `[params].map(params => …)[0]`.
@@ -276,12 +255,10 @@ impl Lowering<'_> {
             };
             self.declare(&declarator.id, value, declared);
         }
-        if self.is_code
-            && matches!(
-                declaration.kind,
-                ast::VariableDeclarationKind::Using | ast::VariableDeclarationKind::AwaitUsing
-            )
-        {
+        if matches!(
+            declaration.kind,
+            ast::VariableDeclarationKind::Using | ast::VariableDeclarationKind::AwaitUsing
+        ) {
             self.unsupported(declaration.span, "`using`");
         }
     }
@@ -422,10 +399,7 @@ impl Lowering<'_> {
         arguments: Vec<Element>,
         call: impl FnOnce(Vec<Element>) -> Expression,
     ) -> Expression {
-        if !arguments
-            .iter()
-            .any(|argument| matches!(argument, Element::Spread(_)))
-        {
+        if !arguments.iter().any(is_spread) {
             return call(arguments);
         }
         self.once(Expression::Array(arguments), |all| {
@@ -444,6 +418,10 @@ impl Lowering<'_> {
         match (call.method, given) {
             // Digits of fractions are up to the implementation, and so is the language's.
             (Method::ToString, [_, ..]) => self.unsupported(span, &format!("`.{name}(…)` with an argument")),
+            // In a text with pairs of surrogates, it overlooks what is before a pair that the position divides.
+            (Method::LastIndexOf, [Element::Spread(_), ..] | [_, _, ..]) => {
+                self.unsupported(span, &format!("`.{name}(…)` from a position"))
+            }
             (Method::Sort | Method::ToSorted, []) => Expression::Method(Box::new(call)),
             (Method::Sort | Method::ToSorted, [Element::Item(Expression::Lambda(order))]) => {
                 match order_in_code(order) {
@@ -488,8 +466,23 @@ impl Lowering<'_> {
                 *radix == Element::Item(Expression::Number(10.0))
             }
             (Global::ParseInt | Global::NumberParseInt, [Element::Spread(_)]) => false,
+            (Global::JSONStringify, given) if given.iter().any(is_spread) => false,
+            (Global::JSONStringify, [_, _, Element::Item(indent), ..]) => is_plain_indent(indent),
             _ => exact::is_global(global),
         }
+    }
+}
+
+fn is_spread(argument: &Element) -> bool {
+    matches!(argument, Element::Spread(_))
+}
+
+/// Whether JSON is indented by a number of spaces or by a text that can't be cut within a character.
+fn is_plain_indent(indent: &Expression) -> bool {
+    match indent {
+        Expression::Undefined | Expression::Null | Expression::Number(_) => true,
+        Expression::String(Literal::Utf8(text)) => text.is_ascii(),
+        _ => false,
     }
 }
 

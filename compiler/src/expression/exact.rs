@@ -126,12 +126,12 @@ pub(super) fn is_global(global: Global) -> bool {
     )
 }
 
-/// Global functions that can be passed on as they are: not those that read more than they are meant to get.
+/// Global functions that can be passed on as they are: not those that read more than they are meant to get, or change it.
 pub(super) fn is_passed_on(global: Global) -> bool {
     is_global(global)
         && !matches!(
             global,
-            Global::ParseInt | Global::NumberParseInt | Global::JSONParse
+            Global::ParseInt | Global::NumberParseInt | Global::JSONParse | Global::ObjectAssign
         )
 }
 

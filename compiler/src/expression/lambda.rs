@@ -107,7 +107,7 @@ impl Lowering<'_> {
             }
             ast::BindingPattern::ObjectPattern(object) => {
                 // Nothing is read of it, so nothing fails if it is null.
-                if self.is_code && object.properties.is_empty() {
+                if object.properties.is_empty() {
                     self.unsupported(object.span, "a pattern without names");
                 }
                 let whole = self.hidden(value, declared);

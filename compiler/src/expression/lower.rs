@@ -268,7 +268,9 @@ impl<'n> Lowering<'n> {
     fn computed_member(&mut self, member: &ast::ComputedMemberExpression<'_>) -> Expression {
         let name = match without_parentheses(&member.expression) {
             ast::Expression::StringLiteral(text) if !text.lone_surrogates => Some(text.value.as_str()),
-            ast::Expression::TemplateLiteral(template) if template.is_no_substitution_template() => {
+            ast::Expression::TemplateLiteral(template)
+                if !template.quasis.iter().any(|quasi| quasi.lone_surrogates) =>
+            {
                 template.single_quasi().map(|quasi| quasi.as_str())
             }
             _ => None,

@@ -15,9 +15,9 @@ pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
 /// Collects problems and reasons on the way; where there is one, the tree holds `undefined`.
 pub(super) struct Lowering<'n> {
     pub(super) names: &'n dyn Names,
-    /// Of a JavaScript node's code, which has JavaScript's names only.
+    /// Whether it is a JavaScript node's code, which has JavaScript's names only.
     pub(super) is_code: bool,
-    /// Of code of which the engine executes what follows.
+    /// Whether the engine executes what follows it in the code.
     pub(super) is_part: bool,
     pub(super) height: usize,
     /// Functions around, the innermost last.

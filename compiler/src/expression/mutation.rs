@@ -20,7 +20,7 @@ pub(super) struct Change {
 /// Places that are changed and places that are read, each with each, beyond which everything counts as seen.
 const COMPARED_MAX: usize = 250_000;
 
-/// Those of the changes of which the expression reads what is changed anywhere else. In doubt it does.
+/// The changes whose effect the expression may see elsewhere; in doubt, it does.
 pub(super) fn seen<'c>(changes: &'c [Change], expression: &mut Expression) -> Vec<&'c Change> {
     if changes.is_empty() {
         return Vec::new();

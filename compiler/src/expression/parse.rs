@@ -1,6 +1,7 @@
 //! From source text to the expression tree: it is parsed with JavaScript's grammar, then lowered to the compiled
 //! subset, and if that is not possible, turned into a script for the engine.
 
+use super::hoisting;
 use super::lowering::{Lowering, PROBLEMS_MAX};
 use super::scan::too_deep_at;
 use super::script::script;
@@ -20,7 +21,7 @@ pub fn parse(source: &str, names: &dyn Names) -> Result<Expression, Vec<Problem>
     route(source, names, ExpressionRoute::default()).map(|routed| routed.expression)
 }
 
-/// The same, with the way that the expression goes.
+/// Parses and checks one expression, and says whether it is compiled or left to the engine.
 pub fn route(source: &str, names: &dyn Names, route: ExpressionRoute) -> Result<Routed, Vec<Problem>> {
     // Many people end an expression like a statement; there is only one thing that it can mean.
     let source = source.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
@@ -58,7 +59,7 @@ fn parse_and_lower(source: &str, names: &dyn Names, route: ExpressionRoute) -> R
             false => problems,
         }
     })?;
-    let (expression, reasons, mut problems) = Lowering::whole(&tree, names);
+    let (expression, mut reasons, mut problems) = Lowering::whole(&tree, names);
     if problems.iter().any(|problem| problem.code == "too-deep") {
         problems.retain(|problem| problem.code == "too-deep");
         return Err(problems);
@@ -76,6 +77,9 @@ fn parse_and_lower(source: &str, names: &dyn Names, route: ExpressionRoute) -> R
     if !altered.is_empty() {
         problems.extend(altered);
         return Err(problems);
+    }
+    if reasons.is_empty() && problems.is_empty() {
+        reasons = hoisting::used_elsewhere(&semantic);
     }
     if !reasons.is_empty() || (problems.is_empty() && route == ExpressionRoute::EngineOnly) {
         let expression = script(source, &semantic, names, &reasons)?;

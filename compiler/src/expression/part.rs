@@ -6,12 +6,13 @@
 //! was. Nobody can tell: no object of the list is in it twice ([`super::single`]), and none can be reached in another way.
 
 use super::Expression;
+use super::built_ins;
 use super::code::{ARGUMENT, NoNames, called};
+use super::hoisting;
 use super::lowering::{Lowering, Scope};
 use super::mutation;
-use super::references::global;
 use super::single::Origins;
-use super::syntax::{called_method, without_parentheses};
+use super::syntax::without_parentheses;
 use super::tree::with_program_names;
 use oxc_ast::{AstKind, ast};
 use oxc_semantic::Semantic;
@@ -41,7 +42,7 @@ pub(crate) struct Part {
 pub(super) fn part(source: &str, program: &ast::Program<'_>) -> Option<Part> {
     let function = exported(program)?;
     let semantic = with_program_names(source, program)?;
-    if uses_names_of_functions(&semantic, &function) || changes_built_ins(source, &semantic) {
+    if uses_names_of_functions(&semantic, &function) || built_ins::may_change(&semantic) {
         return None;
     }
     let mut lowering = Lowering::new(&NoNames);
@@ -126,39 +127,6 @@ fn uses_names_of_functions(semantic: &Semantic<'_>, function: &Exported<'_, '_>)
         matches!(node.kind(), AstKind::IdentifierReference(name) if matches!(name.name.as_str(), "eval" | "arguments"))
     });
     is_named || is_hidden
-}
-
-/// Whether the module may give what is built in another meaning, which what is compiled would not have: by a prototype, or by what it
-/// sets of a global name.
-fn changes_built_ins(source: &str, semantic: &Semantic<'_>) -> bool {
-    const WAYS: &[&str] = &[
-        "rototype",
-        "__proto__",
-        "__define",
-        "defineProp",
-        "globalThis",
-        "Reflect",
-    ];
-    let is_built_in = |object: &ast::Expression<'_>| global(semantic, object).is_some();
-    let is_global = |name: &ast::IdentifierReference<'_>| {
-        let reference = name.reference_id.get();
-        reference.is_some_and(|id| semantic.scoping().get_reference(id).symbol_id().is_none())
-    };
-    let changes = |kind: AstKind<'_>| match kind {
-        AstKind::AssignmentExpression(assignment) => match &assignment.left {
-            ast::AssignmentTarget::StaticMemberExpression(member) => is_built_in(&member.object),
-            ast::AssignmentTarget::ComputedMemberExpression(member) => is_built_in(&member.object),
-            ast::AssignmentTarget::AssignmentTargetIdentifier(name) => is_global(name),
-            _ => false,
-        },
-        AstKind::CallExpression(call) => {
-            let first = call.arguments.first().and_then(ast::Argument::as_expression);
-            let is_assign = called_method(call).is_some_and(|(name, _)| name == "assign");
-            is_assign && first.is_some_and(is_built_in)
-        }
-        _ => false,
-    };
-    WAYS.iter().any(|way| source.contains(way)) || semantic.nodes().iter().any(|node| changes(node.kind()))
 }
 
 /// What a function is given.
@@ -398,12 +366,16 @@ impl Names<'_, '_> {
             let is_known = goes || is_given || self.constants.contains(&name.start);
             let nodes = self.semantic.nodes();
             let declared = nodes.kind(scoping.symbol_declaration(symbol)).span();
+            let block = hoisting::block_of_var(self.semantic, symbol);
             let mut references = scoping.get_resolved_references(symbol);
             references.all(|reference| {
                 let span = self.semantic.reference_span(reference);
                 match candidate.contains(span) {
-                    // Not within or before its own declaration either.
-                    true => is_known && (is_given || span.start >= declared.end),
+                    // Not within or before its own declaration either, nor beyond the block of a `var`.
+                    true => {
+                        let is_there = block.is_none_or(|block| block.contains_inclusive(span));
+                        is_known && is_there && (is_given || span.start >= declared.end)
+                    }
                     false => !goes && !is_given,
                 }
             })

@@ -11,6 +11,7 @@ mod parts;
 mod refusals;
 mod rewriting;
 
+use super::hoisting;
 use super::lowering::{Lowering, PROBLEMS_MAX};
 use super::syntax::{called_method, range};
 use super::unsupported::Times;
@@ -34,6 +35,7 @@ pub(super) fn script(
     names: &dyn Names,
     reasons: &[Reason],
 ) -> Result<Expression, Vec<Problem>> {
+    let elsewhere = hoisting::used_elsewhere(semantic);
     let mut rewriting = Rewriting {
         source,
         semantic,
@@ -42,6 +44,7 @@ pub(super) fn script(
         prefix: prefix(source, semantic),
         times: Times::of(source),
         changes: changes::may_change_values(semantic),
+        elsewhere: elsewhere.into_iter().map(|reason| reason.span).collect(),
         parameters: Vec::new(),
         known: HashMap::new(),
         helpers: Vec::new(),
@@ -393,7 +396,13 @@ impl Rewriting<'_, '_, '_> {
             }
             _ => text,
         };
-        self.edits.put(range(span), &text);
+        let Range { start, end } = range(span);
+        let before = self.source.get(..start).and_then(|text| text.chars().next_back());
+        let after = self.source.get(end..).and_then(|text| text.chars().next());
+        // `typeof(x)`, `(x)in y`: a name of ours would be one word with these.
+        let space = |next_to: Option<char>| if next_to.is_some_and(is_of_word) { " " } else { "" };
+        let text = format!("{}{text}{}", space(before), space(after));
+        self.edits.put(start..end, &text);
     }
 
     /// Whether the place is in a part that is compiled.
@@ -451,6 +460,11 @@ impl Rewriting<'_, '_, '_> {
             arguments: self.parameters,
         })))
     }
+}
+
+/// Whether a character may be part of a name.
+fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '$')
 }
 
 /// Heddle's names of times.

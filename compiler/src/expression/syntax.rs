@@ -1,7 +1,7 @@
 //! Small queries on the parser's tree. Knows nothing about how it is used.
 
-use oxc_ast::ast;
-use oxc_span::Span;
+use oxc_ast::{AstKind, ast};
+use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::UnaryOperator;
 use std::ops::Range;
 
@@ -63,9 +63,22 @@ pub(super) fn called_method<'c>(call: &'c ast::CallExpression<'_>) -> Option<(&'
     callee_of(without_parentheses(&call.callee)).map(|callee| (callee.name, callee.name_span))
 }
 
-/// Whether the node deletes what it is given.
-pub(super) fn deletes(unary: &ast::UnaryExpression<'_>) -> bool {
-    unary.operator == UnaryOperator::Delete
+/// Whether a node at this place is assigned to or deleted by its parent.
+pub(super) fn is_target(span: Span, parent: AstKind<'_>) -> bool {
+    match parent {
+        AstKind::AssignmentExpression(assignment) => assignment.left.span() == span,
+        AstKind::UpdateExpression(_)
+        | AstKind::ArrayAssignmentTarget(_)
+        | AstKind::ObjectAssignmentTarget(_)
+        | AstKind::AssignmentTargetRest(_)
+        | AstKind::AssignmentTargetPropertyIdentifier(_)
+        | AstKind::AssignmentTargetPropertyProperty(_) => true,
+        AstKind::AssignmentTargetWithDefault(target) => target.binding.span() == span,
+        AstKind::UnaryExpression(unary) => unary.operator == UnaryOperator::Delete,
+        AstKind::ForInStatement(statement) => statement.left.span() == span,
+        AstKind::ForOfStatement(statement) => statement.left.span() == span,
+        _ => false,
+    }
 }
 
 /// The bytes of the source.

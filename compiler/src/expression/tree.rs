@@ -12,7 +12,7 @@ use oxc_span::{GetSpan, SourceType};
 /// all dependencies are, is 2 KiB), and what it needs in any case.
 const STACK_PER_LEVEL_BYTES: usize = 6 * 1024;
 const STACK_LEAST_BYTES: usize = 256 * 1024;
-/// The same for finding names in the parsed tree, where chains such as `a.b.c` are levels too.
+/// Stack for each level when names are looked for in the parsed tree, where chains such as `a.b.c` are levels too.
 const NAMES_STACK_PER_LEVEL_BYTES: usize = 2 * 1024;
 
 /// What `work` gives, with the stack that parsing the source may take.

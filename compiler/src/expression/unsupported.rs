@@ -7,7 +7,7 @@ use oxc_ast::ast::Expression;
 /// What is longer was not mistyped.
 pub(super) const MISTYPED_BYTES_MAX: usize = 100;
 
-/// For what waits.
+/// Advice for expressions that wait for something.
 pub(super) const WAITING_HELP: &str =
     "nodes wait for what they need: read another node's value, or use a JavaScript node";
 

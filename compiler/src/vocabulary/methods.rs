@@ -258,14 +258,14 @@ const OBJECT: &[Line] = &[
     ("hasOwnProperty(name)", "whether it has a field"),
     (
         "keepFieldsContaining(part)",
-        "the fields of which the text contains a part",
+        "the fields whose value is text with this part in it",
     ),
     ("keys()", "the names of the fields"),
     ("propertyIsEnumerable(name)", "whether it has a field"),
     ("removeField(name)", "the object without a field"),
     (
         "removeFieldsContaining(part)",
-        "all fields but those of which the text contains a part",
+        "the fields but for those whose value is text with this part in it",
     ),
     ("urlEncode()", "the fields as a query string"),
     ("values()", "the values of the fields"),

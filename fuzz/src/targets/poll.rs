@@ -1,4 +1,4 @@
-//! Three paths, perhaps the word `table`, and, on the next lines, what a service answers to a poll: its things are parts of the answer, so many and no more, and
+//! Three paths, perhaps the word `table`, and, on the next lines, what a service answers to a poll: its elements are parts of the answer, so many and no more, and
 //! what was seen of it is not new again.
 
 use heddle_model::poll::{Pending, Poll, Seen};
@@ -22,23 +22,23 @@ pub fn check(data: &[u8]) {
     let Ok(found) = poll.found(answer) else {
         return;
     };
-    assert!(found.things.len() <= 2_000);
+    assert!(found.elements.len() <= 2_000);
     assert!(
         found
             .cursor
             .is_none_or(|cursor| (1..=2_000).contains(&cursor.len()))
     );
     let places = answer.as_bytes().as_ptr_range();
-    for thing in &found.things {
-        assert!(is_table || places.contains(&thing.json.get().as_ptr()));
-        let read: Result<Value, _> = serde_json::from_str(thing.json.get());
-        assert!(read.is_ok() || thing.id.is_some(), "{:?}", thing.json);
+    for element in &found.elements {
+        assert!(is_table || places.contains(&element.json.get().as_ptr()));
+        let read: Result<Value, _> = serde_json::from_str(element.json.get());
+        assert!(read.is_ok() || element.id.is_some(), "{:?}", element.json);
     }
-    let keys = || found.things.iter().map(|thing| thing.identity.as_str());
+    let keys = || found.elements.iter().map(|element| element.identity.as_str());
     let seen = Seen::of_stored(&Seen::default().with(keys()).stored());
     assert!(keys().all(|key| seen.has(key)));
     assert_eq!(seen, seen.with(keys()));
     let noted = Pending::of("run", keys());
-    assert_eq!(noted.things(), &seen);
+    assert_eq!(noted.elements(), &seen);
     assert_eq!(Pending::of_stored(&noted.stored()), Some(noted));
 }

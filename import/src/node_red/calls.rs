@@ -10,7 +10,7 @@ pub(crate) type Line = (usize, usize, usize);
 /// What becomes of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
-    /// Of which nodes there are copies, whose numbers follow those of all nodes.
+    /// The nodes that were copied; the copies' numbers follow those of all nodes.
     pub copies: Vec<usize>,
     pub wires: Vec<Line>,
     /// Calls that lead to what they call, and nodes that lead back from there.
@@ -68,7 +68,7 @@ struct Graph {
     /// Each node, or what it is a copy of.
     origins: Vec<usize>,
     wires: Vec<Line>,
-    /// Of each node, whether it is a call that leads to what it calls, or leads back from there.
+    /// For each node, whether it is a call that leads to what it calls, or leads back from there.
     joined: Vec<bool>,
     /// Nodes and wires.
     most: (usize, usize),

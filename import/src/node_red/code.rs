@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 /// What functions may use in Node-RED and has no counterpart here.
 const MISSING: &[(&str, &str)] = &[
-    ("node.context(", "the node's context otherwise than by `context`"),
+    (
+        "node.context(",
+        "the node's context in other ways than by `context`",
+    ),
     ("env.get", "environment variables"),
     ("RED.", "`RED`"),
     ("require(", "modules"),
@@ -108,7 +111,7 @@ fn sends(outputs: usize) -> String {
     )
 }
 
-/// The same where values are kept in contexts.
+/// Code that handles messages with values that are kept in contexts.
 fn keeping(before: &str, call: &str, outputs: usize, kept: Vec<Kept>) -> Code {
     if kept.is_empty() {
         return module(before, call, outputs);

@@ -118,6 +118,6 @@ fn read(scope: &'static str, code: &str) -> Result<Kept, String> {
         Some(Kept { scope, name, is_set })
     };
     plain().ok_or_else(|| {
-        format!("it uses `{scope}` otherwise than by `get` and `set` with a plain name: keep such values with KeyValue")
+        format!("it uses `{scope}` in other ways than by `get` and `set` with a plain name: keep such values with KeyValue")
     })
 }

@@ -101,7 +101,9 @@ fn tokens(source: &str) -> Result<Vec<Token>, String> {
             tokens.push(Token::Text(text(&mut chars, first)?));
             rest = chars.as_str();
         } else if let Some(inner) = rest.strip_prefix('`') {
-            let (name, behind) = inner.split_once('`').ok_or("its JSONata has no end")?;
+            let (name, behind) = inner
+                .split_once('`')
+                .ok_or("a quoted name in its JSONata is not closed")?;
             tokens.push(Token::Name(name.to_owned()));
             rest = behind;
         } else if first.is_ascii_digit() {
@@ -210,7 +212,7 @@ impl Parser {
         match self.is(sign) {
             true => Ok(()),
             false => Err(self.tokens.peek().map_or_else(
-                || format!("its JSONata ends where `{sign}` is missing"),
+                || format!("its JSONata ends where `{sign}` is expected"),
                 unexpected,
             )),
         }

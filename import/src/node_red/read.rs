@@ -109,10 +109,10 @@ struct Raw<'f> {
     size: Size,
 }
 
-/// Of what takes its place in flows.
+/// How large it is with what takes its place in flows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Size {
-    /// Of the JSON.
+    /// The length of the JSON.
     pub bytes: usize,
     /// As [`values_at_most`] counts them.
     pub values: usize,
@@ -508,7 +508,7 @@ impl<'f> Reading<'f> {
             .map(|wire| (wire.source, wire.output, wire.target));
         let resolved = calls::resolve(wires.collect(), &found, &ends, (NODES_MAX, WIRES_MAX));
         let resolved = resolved.ok_or_else(|| {
-            let message = "there are too many nodes, wires or different links once what is called takes the place of the calls";
+            let message = "there are too many nodes, wires or different links once each call of a link is replaced by what it calls";
             Refused(message.to_owned())
         })?;
         for copied in resolved.copies {

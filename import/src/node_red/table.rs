@@ -82,7 +82,7 @@ impl Made {
         made.outputs = (1..=outputs).map(|number| format!("out{number}")).collect();
         made.differs(
             "context",
-            "values of contexts are kept by KeyValue from run to run: a flow's are the pattern's, global ones the workspace's. Two runs at the same time may overwrite each other's, and what is changed without `set` is not kept",
+            "context values are kept by KeyValue from run to run: those of a flow belong to the pattern, global ones to the workspace. Two runs at the same time may overwrite each other's values, and changes made without `set` are not kept",
         )
     }
 
@@ -93,7 +93,7 @@ impl Made {
         match has_jsonata {
             true => made.differs(
                 "jsonata",
-                "its JSONata is executed as JavaScript: what fails does so with another message",
+                "its JSONata is executed as JavaScript: error messages differ",
             ),
             false => made,
         }
@@ -163,12 +163,12 @@ pub(crate) fn translate(node: &Node, begins: bool) -> Made {
             "Transform",
             json!({"value": "{{ ({ error: { message: $input?.error?.message, code: $input?.error?.code, source: { id: $input?.error?.nodeId } } }) }}"}),
         )
-        .differs("catch", "the message has only `error`: what else it had before it failed is not there")),
+        .differs("catch", "the message has only `error`: the properties that it had before the failure are missing")),
         LINK_IN | SUBFLOW_IN | SUBFLOW_OUT => Ok(Made::each("NoOp", json!({}))),
         "link out" if node.text("mode") != "return" => Ok(Made::each("NoOp", json!({}))),
-        "link out" => Ok(Made::each("NoOp", json!({})).differs("call", "messages end here: no call leads back")),
+        "link out" => Ok(Made::each("NoOp", json!({})).differs("call", "messages end here: there is no link call to return to")),
         "link call" => Err(
-            "it calls a link that messages choose, that is not in the file, or that calls this one again".to_owned(),
+            "it calls a link that is chosen by messages, is not in the file, or calls this one again".to_owned(),
         ),
         kind if kind.starts_with("subflow:") => {
             Err("its subflow is not in the file, or is nested too deeply".to_owned())
@@ -320,7 +320,7 @@ fn http_in(node: &Node) -> Result<Made, String> {
         .then("Transform", json!({"value": expression(&message)}), false)
         .differs(
             "address",
-            "the webhook has another address, which deploying shows; senders must be told",
+            "the webhook gets a new address, which is shown when the pattern is deployed: tell the senders",
         ))
 }
 
@@ -408,14 +408,14 @@ fn http_request(node: &Node) -> Result<Made, String> {
         true => made,
         false => made.differs(
             "left-out",
-            "headers with secrets or computed names are left out: a connection has a place for the former",
+            "headers with secrets or computed names are left out: put secret headers into a connection",
         ),
     };
     Ok(match node.text("authType") {
         "" => made,
         _ => made.differs(
             "connection",
-            "its credentials are a connection to make, with the node's name",
+            "its credentials are not in the file: make a connection with the node's name",
         ),
     })
 }
@@ -484,13 +484,16 @@ fn html(node: &Node) -> Result<Made, String> {
     if selector.is_empty() || !matches!(node.text("ret"), "html" | "text" | "") || node.text("as") == "multi"
     {
         return Err(
-            "it takes attributes, a selector of the message, or gives a message for each element".to_owned(),
+            "it reads attributes, takes its selector from the message, or sends a message for each element"
+                .to_owned(),
         );
     }
     let found = json!({"selector": crate::expression::literal(selector), "all": true, "html": node.text("ret") != "text"});
     let parameters = json!({"html": "{{ $input.payload }}", "selectors": {"found": found}});
-    Ok(kept(node, parameters, "Html", "payload: $input.found")
-        .differs("html", "what is found is written as the HTML standard requires"))
+    Ok(kept(node, parameters, "Html", "payload: $input.found").differs(
+        "html",
+        "matching elements are written out as the HTML standard requires",
+    ))
 }
 
 fn debug(node: &Node) -> Result<Made, String> {
@@ -537,7 +540,7 @@ fn switch(node: &Node) -> Result<Made, String> {
         true => made,
         false => made.differs(
             "else",
-            "“otherwise” is looked at after all rules, wherever it stands",
+            "“otherwise” is checked after all other rules, wherever it stands",
         ),
     })
 }
@@ -557,7 +560,7 @@ fn template_node(node: &Node) -> Result<Made, String> {
     };
     let text = match node.text("output") {
         "json" => format!("JSON.parse({text})"),
-        "yaml" => return Err("it reads its text as YAML: use a yaml node behind it".to_owned()),
+        "yaml" => return Err("it reads its text as YAML: put a yaml node after it".to_owned()),
         _ => text,
     };
     Ok(Made::each(
@@ -583,6 +586,6 @@ fn delay(node: &Node) -> Result<Made, String> {
             let parameters = json!({"durationMs": format!("{{{{ Math.round($input.delay ?? {fixed}) }}}}")});
             Ok(Made::each("Wait", parameters))
         }
-        other => Err(format!("it limits how many messages pass in a time (`{other}`)")),
+        other => Err(format!("it limits the rate of messages (`{other}`)")),
     }
 }

@@ -15,7 +15,7 @@ const SCHEMES_CHARS_MAX: usize = 200;
 const ADDRESS_BYTES_MAX: usize = 2_000;
 const VARIABLES_MAX: usize = 20;
 const ALTERNATIVES_MAX: usize = 20;
-/// Of an operation: all of them have what the document says once.
+/// Servers, and below scopes, of an operation: all operations have those that the document lists once.
 const SERVERS_MAX: usize = 20;
 const SCOPES_MAX: usize = 100;
 const SCOPE_BYTES_MAX: usize = 200;

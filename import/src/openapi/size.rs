@@ -15,6 +15,6 @@ pub fn few_values(json: &str) -> Result<(), Refused> {
 
 pub(super) fn too_many_values() -> String {
     format!(
-        "it has more than {VALUES_MAX} values, which is the limit: divide it, or leave out what is not wanted"
+        "it has more than {VALUES_MAX} values, which is the limit: split it, or leave out the parts that you don't need"
     )
 }

@@ -193,7 +193,7 @@ impl Building {
         match self.copied > self.copied_max {
             true => Err(wrong(
                 mark,
-                "its aliases repeat too much: write less of it by aliases, or convert it to JSON",
+                "its aliases repeat too much: use fewer of them, or convert it to JSON",
             )),
             false => Ok(()),
         }

@@ -56,7 +56,7 @@ pub(super) fn call(scene: &Scene<'_>) -> Translation {
         )
         .differs(
             "call",
-            "the called pattern must be deployed; what its Return gives is the result",
+            "the called pattern must be deployed; the result is what its Return gives",
         )
 }
 

@@ -189,7 +189,7 @@ fn by_model(scene: &Scene<'_>, mut messages: Vec<Value>, answer: &str, old_name:
         return Translation::stub("the model's name is too long");
     }
     if !scene.parts(|node| node.kind.starts_with("memory")).is_empty() {
-        return Translation::stub("what was said before is not remembered: keep it in a KeyValue");
+        return Translation::stub("earlier messages are not remembered: keep them with a KeyValue");
     }
     let text = match node.choice(&["promptType"], "auto") {
         "define" => scene.of(&["text"]),

@@ -253,7 +253,7 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
         .differs_if(
             statics.is_some_and(|statics| statics.is_left_out),
             "static-data-left",
-            "what n8n has kept as static data is too large to be taken over: it begins empty",
+            "the static data that n8n has kept is too large to be imported: it begins empty",
         )
         .differs_if(
             reads_item && ["$(", "$node", "$items"].iter().any(|name| code.contains(name)),
@@ -263,7 +263,7 @@ fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
         .differs_if(
             scene.names.zone.is_some_and(|zone| !is_utc(zone)) && code.contains("DateTime"),
             "time-zone",
-            "times that code makes by `DateTime` are in UTC unless it names a zone, in n8n in the workflow's",
+            "date-times that the code makes with `DateTime` are in UTC unless it names a zone; in n8n they are in the workflow's",
         )
 }
 

@@ -167,7 +167,7 @@ pub(super) fn picture(scene: &Scene<'_>) -> Translation {
             .differs("files", FILES)
             .differs(
                 "information",
-                "there is `{format, type, width, height}` and of a JPEG `orientation`, and nothing else of what n8n tells",
+                "the result is `{format, type, width, height}`, for a JPEG also `orientation`; n8n's other fields are missing",
             ),
         "resize" => resized(scene),
         other => Translation::stub(format!(
@@ -210,12 +210,12 @@ fn resized(scene: &Scene<'_>) -> Translation {
         .differs("files", FILES)
         .differs(
             "picture",
-            "the first frame becomes a PNG, JPEG or WebP without what else the file says of itself, and a photo is turned as it is to be shown",
+            "the first frame becomes a PNG, JPEG or WebP without metadata, and a photo is turned upright",
         )
         .differs_if(
             wanted == "maximumArea",
             "area",
-            "it is as large as it can be within width and height; n8n gives it as many pixels as these multiplied",
+            "it becomes as large as fits within width and height; n8n gives it as many pixels as width times height",
         )
 }
 
@@ -290,7 +290,7 @@ fn rows_of_workbook(scene: &Scene<'_>) -> Translation {
         .differs("cells", "dates are ISO 8601 texts, and empty cells are null")
 }
 
-/// Of a workbook or of CSV, as the file's name or type tells.
+/// Reads rows of a workbook or of CSV, by the file's name or type.
 fn rows_of_any(scene: &Scene<'_>) -> Translation {
     let mut parameters = json!({"value": item(scene), "header": has_header(scene)});
     if let Some(sheet) = option(scene, "sheetName") {

@@ -205,7 +205,7 @@ fn has_both(scene: &Scene<'_>) -> bool {
 }
 
 /// How fields of the same name are merged.
-const CLASH: &str = "of objects that are a field of both, the last one counts as a whole; n8n merges them";
+const CLASH: &str = "if a field is an object in both, the last one replaces the other; n8n merges them";
 
 /// How n8n is told to merge fields of the same name, if it is told.
 fn clash_handling(node: &Node) -> Option<&Value> {
@@ -233,16 +233,16 @@ fn clash(node: &Node) -> Option<&'static str> {
     let last = format!("preferInput{}", inputs(node).unwrap_or(2));
     match (setting, choice("resolveClash")) {
         (Some(_), None) => {
-            Some("of fields of the same name the last one counts; what n8n does is not said in its export")
+            Some("if fields have the same name, the last one counts; the export does not say what n8n does")
         }
         (Some(_), Some("addSuffix")) => {
-            Some("fields get no suffixes: of those of the same name the last one counts")
+            Some("fields get no suffixes: if several have the same name, the last one counts")
         }
         (Some(_), Some(prefers)) if prefers != "preferLast" && prefers != last => {
-            Some("of fields of the same name the last input's count; n8n prefers another input's")
+            Some("if fields have the same name, the last input's counts; n8n prefers another input's")
         }
         (Some(setting), _) if setting.get("overrideEmpty") == Some(&Value::Bool(true)) => {
-            Some("empty fields of the last input count as well; n8n keeps what there was")
+            Some("empty fields of the last input count as well; n8n keeps the value of another input")
         }
         _ if !is_deep(node) => Some("items have the files of the last input only; n8n keeps those of all"),
         _ => None,
@@ -283,12 +283,12 @@ fn by_position(scene: &Scene<'_>) -> Translation {
         .differs_if(
             (2.0..3.0).contains(&node.version),
             "empty",
-            "if no items come by one input, nothing leaves; in n8n those of the other one do",
+            "if one input gets no items, nothing leaves; n8n passes on the items of the other one",
         )
         .differs_if(
             !has_one_each(scene),
             "inputs",
-            "the lists of all edges are merged; in n8n nothing leaves if an input has no edge, and those of one input are not merged",
+            "the lists of all edges are merged; n8n gives nothing if an input has no edge, and does not merge lists of the same input",
         )
 }
 
@@ -361,7 +361,7 @@ fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
                 .differs_if(clash.is_some(), "clash", clash.unwrap_or_default())
                 .differs(
                     "key",
-                    "items whose field is null have no partner; in n8n they have each other",
+                    "items whose field is null have no partner; n8n pairs them with each other",
                 )
         }
         _ => Translation::whole("Join", json!({"leftKey": left, "rightKey": right, "type": kind}))
@@ -371,7 +371,7 @@ fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
     translation.differs_if(
         of_one && kind == "inner",
         "output",
-        "items have the fields of both inputs; n8n is told to give those of one",
+        "items have the fields of both inputs; in n8n the node is set to keep those of one",
     )
 }
 
@@ -404,7 +404,7 @@ fn without_partner(scene: &Scene<'_>, left: &str, right: &str, of_second: bool) 
     )
 }
 
-/// The same of n8n's first version, which looks at texts: the items of the first input that have a partner, or those that have none.
+/// Merging by key in n8n's first version, which compares texts: the items of the first input that have a partner, or those that have none.
 fn by_old_key(scene: &Scene<'_>, with_partner: bool) -> Translation {
     let node = scene.node;
     let (left, right) = (node.text(&["propertyName1"]), node.text(&["propertyName2"]));
@@ -453,7 +453,7 @@ pub(super) fn batches(scene: &Scene<'_>) -> Translation {
         .differs_if(
             scene.node.flag(&["options", "reset"], false),
             "reset",
-            "it never begins anew with what has come back",
+            "it never starts over with the items that have come back",
         )
 }
 

@@ -7,7 +7,7 @@ use crate::scene::Scene;
 use crate::workflow::Node;
 use serde_json::{Map, Value, json};
 
-/// Of a form.
+/// Fields of a form that are imported.
 const FIELDS_MAX: usize = 100;
 /// Choices of a field.
 const OPTIONS_MAX: usize = 500;
@@ -42,7 +42,7 @@ pub(super) fn trigger(scene: &Scene<'_>) -> Translation {
         .then("Transform", json!({"value": page.item()}), true)
         .differs(
             "address",
-            "the form has another address, which deploying shows; people must be told",
+            "the form gets a new address, which is shown when the pattern is deployed: tell those who use it",
         )
         .differs_if(
             node.choice(&["authentication"], "none") != "none",
@@ -103,7 +103,7 @@ fn step(scene: &Scene<'_>, title: &[&str], description: &[&str]) -> Translation 
         .differs_if(
             node.flag(&["limitWaitTime"], false),
             "timeout",
-            "it waits for 30 days: set `timeoutMs`, and connect the port `timeout` to what is to happen then",
+            "it waits for 30 days: set `timeoutMs`, and connect the port `timeout` to the nodes that should execute then",
         );
     page.with_differences(translation)
 }
@@ -186,7 +186,7 @@ impl Page {
         if given.starts_with('=') && text.contains("{{") {
             self.note(
                 "texts",
-                "texts of the form that are computed are not: write them out",
+                "computed texts of the form are not imported: write them out",
             );
             return default.to_owned();
         }

@@ -81,7 +81,7 @@ pub(super) fn unique(scene: &Scene<'_>) -> Translation {
     if node.version >= 2.0
         && node.choice(&["operation"], "removeDuplicateInputItems") != "removeDuplicateInputItems"
     {
-        return Translation::stub("what earlier executions have seen is not kept: use a KeyValue node");
+        return Translation::stub("items of earlier executions are not remembered: use a KeyValue node");
     }
     let fields = names(scene, "fieldsToCompare");
     match node.choice(&["compare"], "allFields") {
@@ -91,7 +91,7 @@ pub(super) fn unique(scene: &Scene<'_>) -> Translation {
             let by = format!("{{{{ [{}] }}}}", values.join(", "));
             Translation::whole("Unique", json!({"by": by, "items": ALL}))
         }
-        _ => Translation::stub("which fields are compared is computed, or all but some are"),
+        _ => Translation::stub("the choice of fields to compare is computed, or is all but some"),
     }
 }
 
@@ -302,6 +302,6 @@ pub(super) fn compare(scene: &Scene<'_>) -> Translation {
         .outputs(["removed", "same", "changed", "added"])
         .differs(
             "changed",
-            "what differs is `{key, before, after}`, and all outputs execute; both sides must be lists",
+            "a difference is `{key, before, after}`, and all outputs execute; both sides must be lists",
         )
 }

@@ -187,7 +187,7 @@ fn drawn(known: &'static Known, call: Call<'_, '_>) -> Translation {
     }
     translation = translation.differs(
         "service",
-        "the request is heddle's own: what the service answers may have another form than n8n gives it",
+        "the request is heddle's own: n8n may give the service's answer another form",
     );
     translation.connection = Some((kind, name));
     translation

@@ -1,6 +1,6 @@
-//! Code of which it is sure that it does the same here as in n8n: it reads its items, and otherwise only what JavaScript has
-//! everywhere and what it declares itself. Looks at names alone, and takes what it does not know for code that differs. And
-//! code that may change what it was given.
+//! Recognises code that is certain to do the same here as in n8n: it reads its items, and otherwise only what JavaScript has
+//! everywhere and what it declares itself. Looks at names alone, and takes what it does not know for code that differs. Also
+//! recognises code that may change what it was given.
 
 mod declared;
 mod held;

@@ -78,7 +78,7 @@ pub(super) fn gmail(scene: &Scene<'_>) -> Translation {
         .differs_if(
             labels.len() < given.len(),
             "labels",
-            "labels that an expression gives are left out",
+            "labels given by an expression are left out",
         )
         .differs_if(
             node.flag(&["options", "downloadAttachments"], false),
@@ -184,7 +184,7 @@ pub(super) fn google_sheets(scene: &Scene<'_>) -> Translation {
         .differs_if(
             !is_added && (watches_some || node.text(&["event"]) == "rowUpdate"),
             "changes",
-            "a row starts a run when it is new and when any of its cells has changed: add an If for what n8n looks at",
+            "a row starts a run when it is new and when any of its cells has changed: add an If for the changes that n8n looks for",
         )
         .differs_if(
             !node

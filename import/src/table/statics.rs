@@ -29,7 +29,7 @@ pub(super) fn of(scene: &Scene<'_>, code: &str) -> Result<Option<Statics>, &'sta
     }
     let name = &scene.node.name;
     if name.len() > KEY_BYTES_MAX {
-        return Err("the node's name is too long for a key of what it keeps");
+        return Err("the node's name is too long to be the key of its static data");
     }
     let (mut keys, mut kept, mut is_left_out) = (Map::new(), Map::new(), false);
     for kind in kinds {

@@ -45,7 +45,7 @@ pub(super) fn webhook(scene: &Scene<'_>) -> Translation {
     Translation::whole("OnWebhook", parameters)
         .differs(
             "address",
-            "the webhook has another address, which deploying shows; senders must be told",
+            "the webhook gets a new address, which is shown when the pattern is deployed: tell the senders",
         )
         .differs_if(
             answers_at_once,
@@ -303,12 +303,12 @@ pub(super) fn chat(scene: &Scene<'_>) -> Translation {
         .then("Transform", json!({"value": item}), true)
         .differs(
             "address",
-            "the chat has another address, which deploying shows; programs send `{message, sessionId}` to it",
+            "the chat gets a new address, which is shown when the pattern is deployed; programs send `{message, sessionId}` to it",
         )
         .differs_if(
             computed,
             "texts",
-            "texts of the chat that are computed are not: write them out",
+            "computed texts of the chat are not imported: write them out",
         )
         .differs_if(
             node.choice(&["authentication"], "none") != "none",

@@ -29,7 +29,7 @@ fn webhook(scene: &Scene<'_>, kind: &'static str, instructions: &str, chosen: &s
     Translation::whole(kind, json!({})).differs(
         "subscription",
         format!(
-            "the service must be told the webhook's address, which deploying shows: {instructions}{asked}"
+            "the service needs the webhook's address, which is shown when the pattern is deployed: {instructions}{asked}"
         ),
     )
 }

@@ -11,7 +11,9 @@ use landlock::{
     RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal};
+use rustix::process::{
+    DumpableBehavior, Signal, getpriority_process, set_dumpable_behavior, set_parent_process_death_signal,
+};
 use rustix::thread::set_no_new_privs;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -23,16 +25,16 @@ use std::os::unix::net::UnixStream;
 
 /// What kernels know that have been tried with this; older ones take what they know of it.
 const LANDLOCK: ABI = ABI::V6;
-/// Of ioctl: which pages of a process have been written to (`_IOWR('f', 16, struct pm_scan_arg)`).
+/// An argument of ioctl: which pages of a process have been written to (`_IOWR('f', 16, struct pm_scan_arg)`).
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 const LOWEST_PRIORITY: u64 = 19;
-/// Of prctl: names of threads.
+/// An argument of prctl: names of threads.
 const PR_SET_NAME: u64 = 15;
-/// Of prctl: whether there is a filter.
+/// An argument of prctl: whether there is a filter.
 const PR_GET_SECCOMP: u64 = 21;
-/// Of prctl: what filters need.
+/// An argument of prctl: what filters need.
 const PR_SET_NO_NEW_PRIVS: u64 = 38;
-/// Of seccomp: another filter.
+/// An argument of seccomp: another filter.
 const SECCOMP_SET_MODE_FILTER: u64 = 1;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -87,6 +89,35 @@ pub fn close_inherited() -> Result<(), ChannelError> {
         layer: "descriptors",
         source: error,
     })
+}
+
+/// How long a turn is that threads ask for, in nanoseconds: the shortest that the kernel gives.
+const TURN_NS: u64 = 100_000;
+
+/// See [`super::take_short_turns`]. What can't be had is done without.
+pub fn take_short_turns() {
+    let Ok(nice) = getpriority_process(None) else {
+        return;
+    };
+    let turns = libc::sched_attr {
+        // That of the first version of the structure, which has all that is set here.
+        size: 48,
+        sched_policy: libc::SCHED_OTHER.cast_unsigned(),
+        sched_flags: 0,
+        sched_nice: nice,
+        sched_priority: 0,
+        sched_runtime: TURN_NS,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    #[expect(unsafe_code, reason = "no safe call asks for the length of turns")]
+    // SAFETY: the first call takes a number; the second one reads the structure, which is as long as it says, and changes nothing but
+    // how the calling thread is scheduled.
+    unsafe {
+        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
+            libc::syscall(libc::SYS_sched_setattr, 0, &raw const turns, 0);
+        }
+    }
 }
 
 /// Ends with the parent, also in the midst of work.
@@ -354,7 +385,7 @@ fn old_calls() -> Calls {
     &[]
 }
 
-/// The same of files.
+/// Calls on files that newer processors have under other names only.
 fn old_calls_of_files() -> Calls {
     #[cfg(target_arch = "x86_64")]
     return calls![
@@ -403,7 +434,7 @@ const HOSTILE: Calls = calls![
     SYS_userfaultfd,
 ];
 
-/// The same for work that has no sockets but the one.
+/// Calls that are hostile in work that has no sockets but those it was given.
 const HOSTILE_SOCKETS: Calls = calls![
     SYS_accept,
     SYS_accept4,
@@ -414,7 +445,7 @@ const HOSTILE_SOCKETS: Calls = calls![
     SYS_socketpair,
 ];
 
-/// The same for work that may connect to one.
+/// Calls that are hostile in work that may open a socket and connect it.
 const HOSTILE_SERVERS: Calls = calls![SYS_accept, SYS_accept4, SYS_bind, SYS_listen, SYS_socketpair,];
 
 /// Threads, and what could be done to this list of calls.
@@ -433,7 +464,7 @@ mod tests {
     use super::*;
     use std::fmt::Write;
 
-    /// Of calls that are allowed with some arguments only.
+    /// Calls that are allowed with some arguments only.
     const WITH_CONDITIONS: Calls = calls![
         SYS_clone,
         SYS_ioctl,

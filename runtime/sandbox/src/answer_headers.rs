@@ -59,7 +59,7 @@ const OF_THE_ORIGIN: &[&str] = &[
 const OF_PROXIES: &[&str] = &["x-accel-", "x-litespeed-", "x-reproxy-"];
 
 /// Names told in a warning at most, and characters of each.
-const TOLD_MAX: usize = 10;
+const NAMED_MAX: usize = 10;
 const TOLD_CHARS_MAX: usize = 64;
 
 /// Why a pattern's answer can't have this header, if it can't. Upper and lower case are the same.
@@ -91,7 +91,7 @@ pub fn warning(answer: &str) -> Option<String> {
         let name: String = name.chars().take(TOLD_CHARS_MAX).collect();
         Some(format!("`{name}`, because {reason}"))
     });
-    let refused: Vec<String> = refused.take(TOLD_MAX).collect();
+    let refused: Vec<String> = refused.take(NAMED_MAX).collect();
     (!refused.is_empty()).then(|| format!("The response is sent without the header {}.", refused.join("; ")))
 }
 

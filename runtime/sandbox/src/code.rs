@@ -28,7 +28,7 @@ impl Code {
         }
     }
 
-    /// The same code in a file in memory that nobody can change, whoever has it.
+    /// Puts machine code into a file in memory that nobody can change, whoever has it.
     pub fn sealed(code: &[u8]) -> io::Result<Self> {
         let mut file = SealedFile::new()?;
         file.write(code)?;

@@ -1,7 +1,7 @@
 //! What a run asks of whoever executes effects for it, as plain data. A run in its sandbox knows nothing else of the
 //! outside: whether that is the same process or the other end of a socket.
 
-use crate::effect_error::EffectError;
+use crate::effect_error::{EffectCode, EffectError};
 use crate::stop::Stop;
 use crate::watch_event::WatchEvent;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::pin::Pin;
 /// The host's side of one run's effects.
 pub trait EffectHost: Send + 'static {
     /// Starts an effect. Its id is the number of those that were started before it.
-    fn start(&mut self, asked: Asked) -> Result<(), Stop>;
+    fn start(&mut self, asked: EffectRequest) -> Result<(), Stop>;
 
     /// Waits until one has ended, or only parked ones are left.
     fn wait(&mut self) -> Waiting<'_>;
@@ -25,7 +25,7 @@ pub trait EffectHost: Send + 'static {
 pub type Waiting<'a> = Pin<Box<dyn Future<Output = Result<Waited, Stop>> + Send + 'a>>;
 
 /// An effect that a run asks for.
-pub struct Asked {
+pub struct EffectRequest {
     /// Plan index of the node that asks.
     pub node: u32,
     /// What kind of effect, by its name.
@@ -72,6 +72,26 @@ pub struct ComponentRequest {
     pub timeout_ms: Option<u32>,
     /// Whether redirects are followed.
     pub follow_redirects: bool,
+}
+
+impl ComponentRequest {
+    /// Refuses more bytes than the request of an effect may have: it is in memory several times while it is sent, and no run's memory
+    /// pays for that.
+    pub fn check_size(&self, bytes_max: usize) -> Result<(), EffectError> {
+        let headers = self.headers.iter();
+        let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
+        let body = self.body.as_ref().map_or(0, Vec::len);
+        let bytes = self.method.len() + self.url.len() + headers + body;
+        if bytes <= bytes_max {
+            return Ok(());
+        }
+        let message = format!(
+            "A request of the component has {} KiB, more than the {} KiB allowed.",
+            bytes.div_ceil(1 << 10),
+            bytes_max >> 10
+        );
+        Err(EffectError::new(EffectCode::EffectLimit, message))
+    }
 }
 
 /// What comes back.

@@ -87,7 +87,7 @@ pub enum Form {
     Component,
 }
 
-/// The same machine code by an engine that only compiles: without a pool, and on one thread, so that a worker's
+/// Machine code as [`Engines::compile`] makes it, by an engine that only compiles: without a pool, and on one thread, so that a worker's
 /// processor time is its time.
 pub fn compile_alone(wasm: &[u8], form: Form) -> wasmtime::Result<Vec<u8>> {
     let mut config = compiler_config(form);

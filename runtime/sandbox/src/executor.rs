@@ -159,7 +159,7 @@ impl<T> Foreground<T> {
         }
     }
 
-    /// The same for a run of this owner.
+    /// Says whose run the job is, which takes turns with others of the same owner.
     pub fn of(mut self, turns: &Turns, owner: Option<u128>) -> Self {
         self.owner = owner.map(|owner| (turns.clone(), owner));
         self
@@ -278,7 +278,7 @@ pub async fn continue_on<T: Send + 'static>(background: &Handle, job: Job<T>) ->
     counted_on(background, job).await.0
 }
 
-/// The same; and how often it was interrupted there.
+/// Executes a job on other threads as [`continue_on`] does, and counts how often it was interrupted there.
 async fn counted_on<T: Send + 'static>(background: &Handle, mut job: Job<T>) -> (Result<T, Panicked>, usize) {
     let mut interruptions = 0;
     let task = background.spawn(std::future::poll_fn(move |cx| {

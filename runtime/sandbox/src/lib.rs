@@ -37,8 +37,8 @@ pub use config::SandboxConfig;
 pub use digest::{Digest256, hex, sha256};
 pub use effect_error::{EffectCode, EffectError};
 pub use effect_host::{
-    Asked, ComponentCall, ComponentRequest, ComponentResponse, EffectHost, RequestHost, Sending, Waited,
-    Waiting,
+    ComponentCall, ComponentRequest, ComponentResponse, EffectHost, EffectRequest, RequestHost, Sending,
+    Waited, Waiting,
 };
 pub use engine::{Engines, Form, Tier, compile_alone};
 pub use executor::{Job, Panicked, continue_on, io};

@@ -84,7 +84,7 @@ impl RunLimiter {
                     "The component needed more than its {} MiB of memory",
                     self.memory_bytes_max >> 20
                 ),
-                "Process less data at a time, or raise `memoryMb` in the pattern's settings, of which a component has half.",
+                "Process less data at a time, or raise `memoryMb` in the pattern's settings: a component may use half of it.",
             ),
         }
     }

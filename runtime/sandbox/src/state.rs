@@ -1,7 +1,7 @@
 //! The sandbox's side of one run: its input, its output so far, and the results of effects that it has not taken yet.
 
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
-use crate::effect_host::{Asked, ComponentCall, EffectHost, RequestHost, Waited};
+use crate::effect_host::{ComponentCall, EffectHost, EffectRequest, RequestHost, Waited};
 use crate::limiter::RunLimiter;
 use crate::limits::{Limits, UNDER_WAY_MAX};
 use crate::memory_budget::MemoryShare;
@@ -246,7 +246,7 @@ impl RunState {
         }
     }
 
-    /// The same of how it has ended.
+    /// Emits how the node of an entry of the trace has ended.
     pub fn emit_node_end(&mut self, token: i32) {
         if self.is_watched
             && let Some(phase) = self.trace.ended(token)
@@ -265,7 +265,7 @@ impl RunState {
             return Err(Stop::too_many_effects_at_once());
         }
         let call = self.component_call(id, &asks);
-        let asked = Asked {
+        let asked = EffectRequest {
             node: asks.node,
             kind: asks.kind,
             key: asks.key,

@@ -79,7 +79,7 @@ impl CallContext {
         self.place.try_take()
     }
 
-    /// The same, and waits for it if there is none. Of what the called run has given nothing is to be in memory meanwhile.
+    /// Waits for a place and takes it. Nothing of the called run's result may be in memory meanwhile.
     pub async fn take_place(&self) {
         self.place.take().await;
     }

@@ -31,7 +31,7 @@ impl Charset {
         };
         let named = match label {
             AUTO => media_types.into_iter().find_map(declared).unwrap_or(UTF_8),
-            label => known(label).ok_or_else(|| unknown(label))?,
+            label => encoding_of(label).ok_or_else(|| unknown(label))?,
         };
         let marked = beginning
             .and_then(Encoding::for_bom)
@@ -140,10 +140,10 @@ fn declared(media_type: &str) -> Option<&'static Encoding> {
         let is_charset = name.trim().eq_ignore_ascii_case("charset");
         is_charset.then(|| value.trim().trim_matches('"'))
     })?;
-    known(label)
+    encoding_of(label)
 }
 
-fn known(label: &str) -> Option<&'static Encoding> {
+fn encoding_of(label: &str) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label.as_bytes()).filter(|encoding| *encoding != ISO_2022_JP)
 }
 

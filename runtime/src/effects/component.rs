@@ -4,7 +4,8 @@
 use super::effect::{Effect, Reveals};
 use super::handles::{GrantedHosts, IdempotencyKey};
 use super::http::{Http, HttpNeeds};
-use super::progress::EffectResult;
+use super::progress::{EffectResult, weight};
+use crate::aside::{SMALL_BYTES_MAX, aside_if_large};
 use crate::egress::names_for;
 use crate::secrets::Destination;
 use base64::Engine as _;
@@ -127,8 +128,8 @@ impl Senders {
         Opened(self.clone(), call)
     }
 
-    /// What the next request of a call is sent with, and its key.
-    fn next(&self, call: u32) -> Result<(HttpNeeds, String), EffectError> {
+    /// What this request of a call is sent with, and its key.
+    fn next(&self, call: u32, request: &ComponentRequest) -> Result<(HttpNeeds, String), EffectError> {
         let mut open = self.locked();
         let Some(sender) = open.get_mut(&call) else {
             let message = "The component's definition lists no hosts.";
@@ -139,6 +140,7 @@ impl Senders {
             let message = format!("The component sent more than {REQUESTS_MAX} requests in one call.");
             return Err(EffectError::new(EffectCode::EffectLimit, message));
         }
+        request.check_size(sender.context.bounds.result_bytes_max)?;
         let key = format!("{}/{}", sender.context.idempotency_key.0, sender.sent);
         Ok((sender.context.clone(), key))
     }
@@ -146,7 +148,7 @@ impl Senders {
 
 impl RequestHost for Senders {
     fn send(&self, call: u32, request: ComponentRequest) -> Sending {
-        let next = self.next(call);
+        let next = self.next(call, &request);
         let (http, io) = (self.http.clone(), self.io.clone());
         if next.is_ok() {
             let bytes = request.url.len() + request.body.as_ref().map_or(0, Vec::len);
@@ -159,17 +161,25 @@ impl RequestHost for Senders {
             let request = vault.reveal(as_effect(request, &key), Destination::Anywhere)?;
             let owner = context.connections.owner();
             let job: Job<EffectResult> = Box::pin(names_for(owner, http.start(request, context)));
-            let sent = continue_on(&io, job).await.unwrap_or_else(|Panicked| {
-                Err(EffectError::new(
+            let bug = || {
+                EffectError::new(
                     EffectCode::Internal,
                     "The request failed because of a bug in heddle.",
-                ))
-            });
-            sent.map(|response| as_response(&vault.mask_value(response)))
-                .map_err(|error| EffectError {
+                )
+            };
+            let sent = continue_on(&io, job).await;
+            match sent.unwrap_or_else(|Panicked| Err(bug())) {
+                Ok(response) => {
+                    let spelled = vault.spelling_bytes(None);
+                    let bytes = weight(&response, SMALL_BYTES_MAX).saturating_add(spelled);
+                    let given = move || as_response(&vault.mask_value(response));
+                    aside_if_large(owner, bytes, given).await.ok_or_else(bug)
+                }
+                Err(error) => Err(EffectError {
                     message: vault.mask_message(&error.message).into_owned(),
                     ..error
-                })
+                }),
+            }
         })
     }
 }
@@ -221,5 +231,81 @@ fn as_response(result: &Value) -> ComponentResponse {
             .unwrap_or_default(),
         headers,
         body,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::handles::{Bounds, Clock, Egress, Parking, Signals};
+    use super::super::needs::{Handles, Needs};
+    use super::super::open_streams::OpenStreams;
+    use super::super::sinks::OpenSinks;
+    use super::*;
+    use crate::connections::{Granted, NoConnections};
+    use crate::egress::EgressPolicy;
+    use crate::files::MemoryFiles;
+    use crate::key_values::MemoryValues;
+    use crate::secrets::{Secrets, Vault};
+    use heddle_sandbox::clock::monotonic;
+    use std::time::Duration;
+
+    const BYTES_MAX: usize = 1 << 20;
+
+    fn handles() -> Handles {
+        let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), String::new()));
+        let connections = Granted::new(Arc::new(NoConnections), Arc::new([]), vault.clone());
+        Handles {
+            key: String::new(),
+            idempotency_key: String::new(),
+            attempt: 1,
+            bounds: Bounds {
+                result_bytes_max: BYTES_MAX,
+                deadline: monotonic() + Duration::from_secs(60),
+            },
+            hosts: Arc::new([]),
+            patterns: Arc::new([]),
+            vault,
+            connections: Arc::new(connections),
+            key_values: Arc::new(MemoryValues::default()),
+            files: Arc::new(MemoryFiles::default()),
+            response: None,
+            sinks: OpenSinks::default(),
+            streams: OpenStreams::default(),
+            calls: None,
+            signals: Signals::of(None),
+            clock: Clock::of(None),
+            egress: Egress::default(),
+            parking: Parking {
+                is_possible: false,
+                state: None,
+            },
+            place: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_has_no_more_bytes_than_one_of_another_effect() {
+        let senders = Senders::new(Http::new(&EgressPolicy::default()), Handle::current());
+        let context = HttpNeeds::of(&handles());
+        let _opened = senders.open(1, Sender { context, sent: 0 });
+        let (url, name) = ("http://example.com/".to_owned(), "x-header".to_owned());
+        let room = BYTES_MAX - "POST".len() - url.len() - name.len();
+        for (body, expected) in [
+            // The definition lists no hosts.
+            (room, EffectCode::NotPermitted),
+            (room + 1, EffectCode::EffectLimit),
+        ] {
+            let request = ComponentRequest {
+                method: "POST".to_owned(),
+                url: url.clone(),
+                headers: vec![(name.clone(), String::new())],
+                body: Some(vec![b'x'; body]),
+                timeout_ms: Some(60_000),
+                follow_redirects: false,
+            };
+            let refused = senders.send(1, request).await.unwrap_err();
+            assert_eq!(refused.code, expected, "{refused}");
+        }
+        assert!(senders.sent_bytes() < BYTES_MAX as u64);
     }
 }

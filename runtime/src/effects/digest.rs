@@ -57,7 +57,8 @@ impl<const KEYED: bool> Effect for Digests<KEYED> {
 
 /// Makes it where others' effects don't wait for it: that of megabytes takes a while.
 async fn computed(request: Value, keyed: bool, Owner(owner): Owner) -> EffectResult {
-    let bytes = request["value"].as_str().map_or(0, str::len);
+    let texts = [&request["value"], &request["secret"]];
+    let bytes: usize = texts.map(|text| text.as_str().map_or(0, str::len)).iter().sum();
     let computed = aside_if_large(owner, bytes, move || digest(request, keyed)).await;
     computed.unwrap_or_else(|| Err(interrupted()))
 }

@@ -100,10 +100,14 @@ async fn read_or_make(
             encoding,
         } => {
             let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
-            let part = (offset.map(whole), limit.map(whole));
-            let form = (form, lines, encoding.as_deref());
-            let within = (bounds.result_bytes_max as u64, owner);
-            content(&*files, &file, form, part, within).await
+            let part = ReadPart {
+                form,
+                lines,
+                encoding: encoding.as_deref(),
+                offset: offset.map(whole),
+                limit: limit.map(whole),
+            };
+            content(&*files, &file, part, bounds.result_bytes_max as u64, owner).await
         }
         Request::Make {
             text,
@@ -115,13 +119,35 @@ async fn read_or_make(
     }
 }
 
+/// Which part of a file is read, and as what.
+#[derive(Clone, Copy)]
+pub(super) struct ReadPart<'a> {
+    pub form: Form,
+    /// Whether it ends with the last line that is whole in it.
+    pub lines: bool,
+    /// The encoding that the node names; without one, it is UTF-8.
+    pub encoding: Option<&'a str>,
+    /// The byte at which it begins; `None`: the first.
+    pub offset: Option<u64>,
+    /// Bytes of it; `None`: all that follow.
+    pub limit: Option<u64>,
+}
+
+/// Reads a part of a file, which may have at most `bytes_max` bytes.
 pub(super) async fn content(
     files: &dyn Files,
     file: &FileValue,
-    (form, lines, encoding): (Form, bool, Option<&str>),
-    (offset, limit): (Option<u64>, Option<u64>),
-    (bytes_max, Owner(owner)): (u64, Owner),
+    part: ReadPart<'_>,
+    bytes_max: u64,
+    Owner(owner): Owner,
 ) -> EffectResult {
+    let ReadPart {
+        form,
+        lines,
+        encoding,
+        offset,
+        limit,
+    } = part;
     if lines && form == Form::Base64 {
         let message = "Lines are those of a text: give `lines` with `as: \"text\"`, or read the bytes as base64 without it.";
         return Err(EffectError::parameter(message));
@@ -254,6 +280,14 @@ mod tests {
     use super::*;
     use crate::files::MemoryFiles;
 
+    const TEXT: ReadPart<'static> = ReadPart {
+        form: Form::Text,
+        lines: false,
+        encoding: None,
+        offset: None,
+        limit: None,
+    };
+
     /// A file with these bytes.
     async fn file(files: &MemoryFiles, bytes: &[u8], media_type: &str) -> FileValue {
         let content = (None, Some(STANDARD.encode(bytes)));
@@ -266,8 +300,13 @@ mod tests {
         let files = MemoryFiles::default();
         let made = file(&files, b"a\nb", "text/plain").await;
         let read = async |form: Form, limit: u64| {
-            let part = (None, Some(limit));
-            content(&files, &made, (form, true, None), part, (1_000, Owner(None))).await
+            let part = ReadPart {
+                form,
+                lines: true,
+                limit: Some(limit),
+                ..TEXT
+            };
+            content(&files, &made, part, 1_000, Owner(None)).await
         };
         assert_eq!(
             read(Form::Text, 2).await.unwrap(),
@@ -285,9 +324,9 @@ mod tests {
         let read = async |file: &FileValue, encoding: Option<&str>| match content(
             &files,
             file,
-            (Form::Text, false, encoding),
-            (None, None),
-            (1_000, Owner(None)),
+            ReadPart { encoding, ..TEXT },
+            1_000,
+            Owner(None),
         )
         .await
         {
@@ -331,10 +370,14 @@ mod tests {
         let units = "\u{feff}für\n𝄞\n".encode_utf16().flat_map(u16::to_le_bytes);
         let file = file(&files, &units.collect::<Vec<u8>>(), "text/plain").await;
         let read = async |lines: bool, offset: u64, limit: u64| {
-            let part = (Some(offset), Some(limit));
-            let form = (Form::Text, lines, Some("auto"));
-            let within = (1_000, Owner(None));
-            content(&files, &file, form, part, within).await.unwrap()
+            let part = ReadPart {
+                lines,
+                encoding: Some("auto"),
+                offset: Some(offset),
+                limit: Some(limit),
+                ..TEXT
+            };
+            content(&files, &file, part, 1_000, Owner(None)).await.unwrap()
         };
         assert_eq!(
             read(true, 0, 12).await,

@@ -1,8 +1,9 @@
 //! The text of a file as nodes read it in pieces and by lines, for those who test that a file may hold anything.
 
+use super::file::{self, ReadPart};
+use super::file_piece;
 use super::handles::Owner;
 use super::stored_file::{Form, stored};
-use super::{file, file_piece};
 use crate::files::{FileValue, MemoryFiles};
 use heddle_sandbox::EffectError;
 use serde_json::Value;
@@ -53,10 +54,14 @@ impl FileRead<'_> {
         let file = self.stored(&files).await?;
         let (mut text, mut offset) = (String::new(), 0);
         loop {
-            let form = (Form::Text, true, self.encoding);
-            let part = (Some(offset), Some(self.piece_bytes));
-            let within = (TEXT_BYTES_MAX, Owner(None));
-            let lines: Value = file::content(&files, &file, form, part, within).await?;
+            let part = ReadPart {
+                form: Form::Text,
+                lines: true,
+                encoding: self.encoding,
+                offset: Some(offset),
+                limit: Some(self.piece_bytes),
+            };
+            let lines: Value = file::content(&files, &file, part, TEXT_BYTES_MAX, Owner(None)).await?;
             text.push_str(lines["text"].as_str().unwrap_or_default());
             match lines["next"].as_u64() {
                 Some(next) => offset = next,

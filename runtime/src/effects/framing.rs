@@ -13,7 +13,7 @@ pub(super) const ENTRY_BYTES_MAX: usize = 1 << 20;
 pub enum Framing {
     /// Lines, each a text.
     Lines,
-    /// The same without empty ones; the node reads each as JSON.
+    /// Lines that are not empty; the node reads each as JSON.
     JsonLines,
     /// Server-sent events, each `{event, data, id?}`.
     Events,
@@ -218,7 +218,7 @@ mod tests {
         found
     }
 
-    /// The same, however it is cut.
+    /// All entries of a body, which are the same in pieces of whatever size.
     fn all(framing: Framing, body: &[u8]) -> Value {
         let whole = in_pieces(framing, body, body.len().max(1));
         for size in 1..body.len() {

@@ -103,7 +103,7 @@ impl Signals {
     }
 }
 
-/// The same text for a repetition of the same effect of the same run.
+/// A text by which services know repetitions of an effect: no other effect and no other run has it.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey(pub String);
 

@@ -89,7 +89,7 @@ impl Effect for Http {
                 connection.as_ref(),
             )?;
             let request: Request = read(context.vault.reveal(request, destination(&address.url))?)?;
-            http.in_time(request, connection, &context).await
+            Box::pin(http.in_time(request, connection, &context)).await
         }
     }
 }
@@ -120,7 +120,7 @@ impl Http {
             accepted: None,
             pagination: None,
         };
-        self.in_time(request, Some(connection), context).await
+        Box::pin(self.in_time(request, Some(connection), context)).await
     }
 
     async fn in_time(

@@ -28,7 +28,7 @@ pub(super) fn values_at_most(json: &[u8]) -> usize {
     count
 }
 
-/// The same of what only counts if it has many.
+/// How many values a text has at most, or 0 if it is too short to have many.
 pub(super) fn values_if_many(json: &str) -> usize {
     match json.len() < PART_VALUES {
         true => 0,

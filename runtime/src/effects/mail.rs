@@ -91,7 +91,7 @@ impl Effect for Mail {
             let sent = async {
                 // An owner has only so many of these: its messages wait here, and not with room that others could use.
                 let _place = sender.place(owner).await;
-                let _room = request.fetch(&*files).await?;
+                let _room = request.fetch(&*files, owner).await?;
                 let key = request.idempotency_key.as_deref().unwrap_or(&own_key);
                 let (message, id) = message(&request, key)?;
                 let mail = Mailing::of(&message);

@@ -227,7 +227,7 @@ impl RunEffects {
         }
     }
 
-    /// The same, and tells when the run does nothing but wait.
+    /// Sets what is told when the run does nothing but wait.
     pub fn telling(self, on_wait: Option<OnWait>) -> Self {
         RunEffects { on_wait, ..self }
     }
@@ -240,7 +240,7 @@ impl RunEffects {
         }
     }
 
-    /// Whether all effects are answered with what is known of them.
+    /// Whether all effects are answered from what is recorded of them.
     pub fn is_replay(&self) -> bool {
         self.replay.is_some()
     }
@@ -569,7 +569,8 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
             Err(error)
         }
     };
-    let bytes = result.as_ref().map_or(0, |value| weight(value, SMALL_BYTES_MAX));
+    let spelled = vault.spelling_bytes(result.as_ref().err().map(|error| error.message.as_str()));
+    let bytes = result.as_ref().map_or(0, |value| weight(value, SMALL_BYTES_MAX)) + spelled;
     let written = aside_if_large(owner, bytes, move || to_json(masked(&*effect, result, &vault))).await;
     Worked::Done(Done {
         json: written.unwrap_or_else(|| to_json(Err(interrupted()))),

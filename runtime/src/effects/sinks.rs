@@ -151,7 +151,7 @@ impl Drop for Taken {
 }
 
 impl OpenSinks {
-    /// The same, for what is done again because the journal says that it was done.
+    /// These files, for effects that are done again because the journal says that they were done: with a limit of their own.
     pub(super) fn again(&self) -> Self {
         OpenSinks {
             table: self.table.clone(),

@@ -66,12 +66,16 @@ async fn read_or_close(request: Value, (bounds, streams): <StreamRead as Effect>
     let request: Request = read(request)?;
     let got = match request.close {
         true => streams.close(&request.stream).await?,
-        false => streams.read(&request.stream, &wanted(&request, bounds)).await?,
+        false => {
+            streams
+                .read(&request.stream, &read_bounds(&request, bounds))
+                .await?
+        }
     };
     Ok(json!({ "items": got.entries, "done": got.done, "json": got.framing == Framing::JsonLines }))
 }
 
-fn wanted(request: &Request, bounds: Bounds) -> ReadBounds {
+fn read_bounds(request: &Request, bounds: Bounds) -> ReadBounds {
     let most = request.timeout_ms.unwrap_or(f64::INFINITY);
     let time = |ms: Option<f64>, otherwise: f64| -> Duration {
         bounds.time_max(Some(ms.unwrap_or(otherwise).min(most)))

@@ -8,7 +8,7 @@ use quick_cache::unsync::Cache;
 use reqwest::{Client, ClientBuilder, Response, Url};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -16,6 +16,9 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Owners whose clients are kept, with the connections that they have open; of others a client is made anew.
 const OWNERS_MAX: usize = 512;
+/// Places that a client sends to, before another one is made instead: it keeps connections to each of them open for a while, and has no
+/// bound for those to all of them. Whoever has a name for every request would otherwise take all files that the process may open.
+const PLACES_MAX: usize = 64;
 
 /// Why there is no client for a URL.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +67,21 @@ struct Slots {
 
 /// A client for each owner. Over HTTP/2 a host takes only so many requests at a time (often 100), and whoever has as many that take
 /// long would have all others wait.
-struct ByOwner(Mutex<Cache<Owner, Client>>);
+struct ByOwner(Mutex<Cache<Owner, Kept>>);
+
+/// A client, and where it has sent to: schemes, hosts and ports.
+struct Kept {
+    client: Client,
+    places: HashSet<String>,
+}
+
+impl Kept {
+    /// Whether it sends there, too.
+    fn takes(&mut self, place: &str) -> bool {
+        self.places.contains(place)
+            || (self.places.len() < PLACES_MAX && self.places.insert(place.to_owned()))
+    }
+}
 
 impl Default for ByOwner {
     fn default() -> Self {
@@ -119,10 +136,12 @@ impl GuardedHttp {
             Sharing::Shared => &slots.shared,
             Sharing::Apart => &slots.apart,
         };
-        let owner = asker();
+        let (owner, place) = (asker(), url.origin().ascii_serialization());
         let mut clients = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients.get(&owner) {
-            return Ok(client.clone());
+        if let Some(mut kept) = clients.get_mut(&owner)
+            && kept.takes(&place)
+        {
+            return Ok(kept.client.clone());
         }
         let builder = self.builder(port);
         let (builder, protocols) = match sharing {
@@ -133,7 +152,12 @@ impl GuardedHttp {
         tls.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         let client = builder.tls_backend_preconfigured(tls).build();
         let client = client.map_err(GuardError::Client)?;
-        clients.insert(owner, client.clone());
+        let kept = Kept {
+            client: client.clone(),
+            places: HashSet::from([place]),
+        };
+        // What the one before had open is closed once nothing is under way there.
+        clients.insert(owner, kept);
         Ok(client)
     }
 
@@ -262,5 +286,27 @@ mod tests {
             let other = ask(owner).await;
             assert!(!own.contains(&other), "{owner:?}: {other}");
         }
+    }
+
+    #[tokio::test]
+    async fn connections_to_ever_more_places_are_not_all_kept_open() {
+        let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(serve(listener));
+        let http = GuardedHttp::new(&EgressPolicy::parse(["127.0.0.0/8"]).unwrap());
+        let ask = |place: usize| {
+            let url: Url = format!("http://127.0.0.{place}:{port}").parse().unwrap();
+            let http = http.clone();
+            names_for(Some(1), async move {
+                let client = http.client(&url).unwrap();
+                client.get(url).send().await.unwrap().text().await.unwrap()
+            })
+        };
+        let mut first = BTreeSet::new();
+        while first.insert(ask(1).await) {}
+        for place in 2..=PLACES_MAX + 1 {
+            ask(place).await;
+        }
+        assert!(!first.contains(&ask(1).await));
     }
 }

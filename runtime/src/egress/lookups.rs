@@ -27,7 +27,7 @@ pub fn names_for<W: Future>(owner: Option<u128>, work: W) -> impl Future<Output 
     OWNER.scope(owner, work)
 }
 
-/// The same for whom the present work is done, for what that spawns.
+/// Counts the names that spawned work looks up for the owner of the present work.
 pub fn names_as_here<W: Future>(work: W) -> impl Future<Output = W::Output> {
     names_for(asker(), work)
 }
@@ -103,6 +103,10 @@ impl State {
         let those = self.waiting.entry(owner).or_default();
         if those.is_empty() {
             self.turns.push_back(owner);
+        }
+        // Those who have left would be kept for as long as the owner has no room.
+        if those.len().is_power_of_two() {
+            those.retain(|(_, sender)| !sender.is_closed());
         }
         those.push_back((domain.to_owned(), sender));
         place
@@ -282,6 +286,21 @@ mod tests {
         assert!(waits.as_mut().now_or_never().is_some());
         assert!(busy.as_mut().now_or_never().is_some());
         drop(silent);
+        assert!(lookups.is_at_rest());
+    }
+
+    #[test]
+    fn who_has_left_is_not_remembered() {
+        let lookups = Lookups::default();
+        let place = |number: usize| {
+            let host = format!("silent{number}.example");
+            lookups.place(Some(1), &host).now_or_never()
+        };
+        let mut numbers = 0..;
+        let held: Vec<Place> = std::iter::from_fn(|| place(numbers.next()?)).collect();
+        assert!((0..1_000).all(|number| place(number).is_none()));
+        assert_eq!(lookups.0.state().waiting[&Some(1)].len(), 1);
+        drop(held);
         assert!(lookups.is_at_rest());
     }
 

@@ -1,5 +1,5 @@
-//! One executor process as the service sees it: what it is told, and whom what it says is for.
-//! One that says anything of what it was not given is ended.
+//! One executor process as the service sees it: sends it runs, and hands what it says to those who wait for it. A process that names
+//! what it was not given is ended.
 
 use super::given::{Given, GivenTo, LoadFailure, malformed};
 use super::start::{Setting, start};
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot};
 
 /// Bytes that one run's frames may take before whoever has the run reads them: the requests of its effects, and its report.
 const RUN_BYTES_MAX: usize = 160 << 20;
-/// The same for all runs of an executor.
+/// Bytes that the frames of all runs of an executor may take before they are read.
 const ALL_BYTES_MAX: usize = 512 << 20;
 /// What a frame is counted as besides its bytes.
 const FRAME_BYTES: usize = 64;

@@ -6,8 +6,8 @@ use crate::outcome::Outcome;
 use crate::run_host::{Begun, RunHost, node_id};
 use heddle_sandbox::protocol::{FromExecutor, Malformed, ToExecutor, WatchRoom};
 use heddle_sandbox::{
-    Asked, ComponentCall, ComponentRequest, EffectCode, EffectError, EffectHost, Limits, Report, RequestHost,
-    RunInput, Stop, Waited, WatchEvent,
+    ComponentCall, ComponentRequest, EffectCode, EffectError, EffectHost, EffectRequest, Limits, Report,
+    RequestHost, RunInput, Stop, Waited, WatchEvent,
 };
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -183,7 +183,7 @@ impl<'a> Conversation<'a> {
                     let id = self.started;
                     self.started = id.saturating_add(1);
                     let components = self.components.as_ref().filter(|_| asked.is_call);
-                    let asked = Asked {
+                    let asked = EffectRequest {
                         node: asked.node,
                         kind: asked.kind.to_owned(),
                         key: asked.key.to_owned(),

@@ -136,13 +136,13 @@ impl Connector {
         };
         let entered = connector.exchange(&Entry { server, selection }, &ENTRY).await?;
         match read(entered) {
-            Ok(Said::Entered { numbering, can_wait }) => {
+            Ok(Received::Entered { numbering, can_wait }) => {
                 connector.numbering = numbering;
                 connector.can_wait = can_wait;
                 Ok(connector)
             }
-            Ok(Said::Failed(error)) => Err(connector.counted(error)),
-            Ok(Said::Answer(_)) => Err(connector.confused()),
+            Ok(Received::Failed(error)) => Err(connector.counted(error)),
+            Ok(Received::Answer(_)) => Err(connector.confused()),
             Err(error) => Err(ended(&connector.name, &WorkerError::Malformed(error.to_string()))),
         }
     }
@@ -170,9 +170,9 @@ impl Connector {
         self.questions = self.questions.saturating_add(1);
         let frame = self.exchange(question, &Bounds::of(question)).await?;
         match read(frame) {
-            Ok(Said::Answer(answer)) if question.takes(&answer) => Ok(answer),
-            Ok(Said::Failed(error)) => Err(self.counted(error)),
-            Ok(Said::Answer(_) | Said::Entered { .. }) => Err(self.confused()),
+            Ok(Received::Answer(answer)) if question.takes(&answer) => Ok(answer),
+            Ok(Received::Failed(error)) => Err(self.counted(error)),
+            Ok(Received::Answer(_) | Received::Entered { .. }) => Err(self.confused()),
             Err(error) => {
                 self.is_broken = true;
                 Err(ended(&self.name, &WorkerError::Malformed(error.to_string())))
@@ -215,26 +215,26 @@ impl Connector {
 }
 
 /// What a process says.
-enum Said {
+enum Received {
     Entered { numbering: Numbering, can_wait: bool },
     Answer(Answer),
     Failed(EffectError),
 }
 
-fn read(mut frame: Vec<u8>) -> serde_json::Result<Said> {
+fn read(mut frame: Vec<u8>) -> serde_json::Result<Received> {
     if frame.first() == Some(&MESSAGE) {
         frame.remove(0);
-        return Ok(Said::Answer(Answer::Message(Some(frame))));
+        return Ok(Received::Answer(Answer::Message(Some(frame))));
     }
     Ok(match serde_json::from_slice(&frame)? {
-        Reply::Entered { numbering, can_wait } => Said::Entered { numbering, can_wait },
-        Reply::Found(BoundedList(found)) => Said::Answer(Answer::Found(found)),
-        Reply::Listed(BoundedList(listed)) => Said::Answer(Answer::Listed(listed)),
-        Reply::About(BoundedList(messages)) => Said::Answer(Answer::About(messages)),
-        Reply::Gone => Said::Answer(Answer::Message(None)),
-        Reply::Waited(has_news) => Said::Answer(Answer::Waited(has_news)),
-        Reply::Done => Said::Answer(Answer::Done),
-        Reply::Failed(failure) => Said::Failed(shortened(failure)),
+        Reply::Entered { numbering, can_wait } => Received::Entered { numbering, can_wait },
+        Reply::Found(BoundedList(found)) => Received::Answer(Answer::Found(found)),
+        Reply::Listed(BoundedList(listed)) => Received::Answer(Answer::Listed(listed)),
+        Reply::About(BoundedList(messages)) => Received::Answer(Answer::About(messages)),
+        Reply::Gone => Received::Answer(Answer::Message(None)),
+        Reply::Waited(has_news) => Received::Answer(Answer::Waited(has_news)),
+        Reply::Done => Received::Answer(Answer::Done),
+        Reply::Failed(failure) => Received::Failed(shortened(failure)),
     })
 }
 
@@ -252,9 +252,9 @@ fn shortened(failure: Failure) -> EffectError {
 /// For those who test that anything may be answered.
 pub fn answered(frame: &[u8], bytes_max: usize) -> serde_json::Result<Option<Result<usize, EffectError>>> {
     let answer = match read(frame.to_vec())? {
-        Said::Failed(error) => return Ok(Some(Err(error))),
-        Said::Entered { .. } => return Ok(Some(Ok(0))),
-        Said::Answer(answer) => answer,
+        Received::Failed(error) => return Ok(Some(Err(error))),
+        Received::Entered { .. } => return Ok(Some(Ok(0))),
+        Received::Answer(answer) => answer,
     };
     let questions = [
         Question::Search {
@@ -316,12 +316,12 @@ mod tests {
     fn long_lists_are_not_built_and_long_errors_are_cut() {
         let numbers = |count: usize| format!("{{\"Found\":[{}1]}}", "1,".repeat(count - 1));
         assert!(
-            matches!(read(numbers(1 << 20).into()), Ok(Said::Answer(Answer::Found(found))) if found.len() == 1 << 20)
+            matches!(read(numbers(1 << 20).into()), Ok(Received::Answer(Answer::Found(found))) if found.len() == 1 << 20)
         );
         assert!(read(numbers((1 << 20) + 1).into()).is_err());
         let message = "ä".repeat(10_000);
         let failure = format!("{{\"Failed\":{{\"code\":\"SQL_FAILED\",\"message\":\"{message}\"}}}}");
-        let Ok(Said::Failed(error)) = read(failure.into_bytes()) else {
+        let Ok(Received::Failed(error)) = read(failure.into_bytes()) else {
             panic!("it is no failure")
         };
         assert_eq!(

@@ -3,7 +3,7 @@
 
 use super::login::{Login, Proof, xoauth2};
 use super::names::{mailbox, quoted};
-use super::response::{self, Fetched, Reply, Said, State, capabilities};
+use super::response::{self, Fetched, Reply, State, StatusResponse, capabilities};
 use super::wire::{MailboxError, Wire, timed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -80,9 +80,9 @@ impl Imap {
         imap.wire.grant(ASIDE_BYTES);
         let greeting = timed(ANSWER_TIME, response::read(&mut imap.wire, 0)).await?;
         match response::parse(greeting, "")? {
-            Reply::Said(said) if said.state == State::Ok => Ok((imap, false)),
-            Reply::Said(said) if said.state == State::PreAuth => Ok((imap, true)),
-            Reply::Said(said) => Err(refused("the connection", said)),
+            Reply::Status(said) if said.state == State::Ok => Ok((imap, false)),
+            Reply::Status(said) if said.state == State::PreAuth => Ok((imap, true)),
+            Reply::Status(said) => Err(refused("the connection", said)),
             _ => Err(MailboxError::Garbled("IMAP")),
         }
     }
@@ -130,7 +130,7 @@ impl Imap {
     }
 
     /// What comes after a `+` is what the mechanism begins with; whoever is asked for more has failed.
-    async fn authenticate(&mut self, mechanism: &str, initial: &str) -> Result<Said, MailboxError> {
+    async fn authenticate(&mut self, mechanism: &str, initial: &str) -> Result<StatusResponse, MailboxError> {
         self.wire.grant(ASIDE_BYTES);
         let tag = self.tag();
         timed(ANSWER_TIME, async {
@@ -293,7 +293,7 @@ impl Imap {
         accepted("to delete a message", said)
     }
 
-    async fn flag(&mut self, uid: u32, flag: &str) -> Result<Said, MailboxError> {
+    async fn flag(&mut self, uid: u32, flag: &str) -> Result<StatusResponse, MailboxError> {
         let command = format!("UID STORE {uid} +FLAGS.SILENT ({flag})");
         self.ask(&command, SHORT, &mut |_| {}).await
     }
@@ -326,7 +326,7 @@ impl Imap {
     }
 
     /// `None`: it waits for more; or how the command has ended.
-    async fn until_more(&mut self, tag: &str) -> Result<Option<Said>, MailboxError> {
+    async fn until_more(&mut self, tag: &str) -> Result<Option<StatusResponse>, MailboxError> {
         loop {
             match self.reply(tag, ASIDE_LITERAL_BYTES).await? {
                 Reply::More => return Ok(None),
@@ -352,7 +352,7 @@ impl Imap {
         command: &str,
         bounds: Bounds,
         seen: &mut (dyn FnMut(Reply) + Send),
-    ) -> Result<Said, MailboxError> {
+    ) -> Result<StatusResponse, MailboxError> {
         self.wire.grant(bounds.bytes.saturating_add(ASIDE_BYTES));
         let tag = self.tag();
         timed(bounds.time, async {
@@ -367,7 +367,7 @@ impl Imap {
         tag: &str,
         literal_bytes: usize,
         seen: &mut (dyn FnMut(Reply) + Send),
-    ) -> Result<Said, MailboxError> {
+    ) -> Result<StatusResponse, MailboxError> {
         loop {
             match self.reply(tag, literal_bytes).await? {
                 Reply::Done(said) => return Ok(said),
@@ -383,18 +383,18 @@ impl Imap {
         match &reply {
             Reply::Exists => self.has_news = true,
             Reply::Capabilities(names) => self.capabilities = names.iter().cloned().collect(),
-            Reply::Said(said) if said.state == State::Bye => {
+            Reply::Status(said) if said.state == State::Bye => {
                 let asked = "to go on".to_owned();
                 let said = said.text.clone();
                 return Err(MailboxError::Refused { asked, said });
             }
-            Reply::Said(said) | Reply::Done(said) => self.note(said),
+            Reply::Status(said) | Reply::Done(said) => self.note(said),
             Reply::More | Reply::Found(_) | Reply::Message(_) | Reply::Other => {}
         }
         Ok(reply)
     }
 
-    fn note(&mut self, said: &Said) {
+    fn note(&mut self, said: &StatusResponse) {
         let code = said.code.as_deref().unwrap_or_default();
         let Some((name, value)) = code.split_once(' ') else {
             return;
@@ -408,14 +408,14 @@ impl Imap {
     }
 }
 
-fn refused(asked: &str, said: Said) -> MailboxError {
+fn refused(asked: &str, said: StatusResponse) -> MailboxError {
     MailboxError::Refused {
         asked: asked.to_owned(),
         said: said.text,
     }
 }
 
-fn accepted(asked: &str, said: Said) -> Result<(), MailboxError> {
+fn accepted(asked: &str, said: StatusResponse) -> Result<(), MailboxError> {
     match said.state {
         State::Ok => Ok(()),
         State::No | State::Bad | State::Bye | State::PreAuth => Err(refused(asked, said)),

@@ -79,7 +79,7 @@ impl Pop {
         let line = self.wire.line(LINE_BYTES_MAX).await?;
         if !is_more(&line) {
             // Nobody is logged in without the token.
-            let refusal = said(&line, "the login");
+            let refusal = status_line(&line, "the login");
             return refusal.and(Err(MailboxError::Garbled(POP)));
         }
         self.wire.send(format!("{initial}\r\n").as_bytes()).await?;
@@ -89,7 +89,7 @@ impl Pop {
             self.wire.send(b"\r\n").await?;
             return self.answer("the login").await.map(drop);
         }
-        said(&line, "the login").map(drop)
+        status_line(&line, "the login").map(drop)
     }
 
     /// A server that says what it can do must be able to tell messages from each other.
@@ -98,7 +98,7 @@ impl Pop {
         timed(ANSWER_TIME, async {
             self.wire.send(b"CAPA\r\n").await?;
             let line = self.wire.line(LINE_BYTES_MAX).await?;
-            if said(&line, "CAPA").is_err() {
+            if status_line(&line, "CAPA").is_err() {
                 return Ok(());
             }
             let (mut count, mut has_ids) = (0, false);
@@ -195,7 +195,7 @@ impl Pop {
     }
 
     async fn answer(&mut self, asked: &str) -> Result<String, MailboxError> {
-        said(&self.wire.line(LINE_BYTES_MAX).await?, asked)
+        status_line(&self.wire.line(LINE_BYTES_MAX).await?, asked)
     }
 
     /// A line of an answer of several, without the dot that is doubled; `None`: it has ended.
@@ -225,7 +225,7 @@ fn is_more(line: &[u8]) -> bool {
 }
 
 /// What stands behind `+OK`.
-fn said(line: &[u8], asked: &str) -> Result<String, MailboxError> {
+fn status_line(line: &[u8], asked: &str) -> Result<String, MailboxError> {
     let text = String::from_utf8_lossy(line);
     let (state, rest) = text.split_once(' ').unwrap_or((&*text, ""));
     match state {

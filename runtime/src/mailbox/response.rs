@@ -38,7 +38,7 @@ pub(super) enum State {
 
 /// What is said in words.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct StatusResponse {
     pub state: State,
     /// What stands in brackets.
     pub code: Option<String>,
@@ -58,11 +58,11 @@ pub(super) struct Fetched {
 #[derive(Debug)]
 pub(super) enum Reply {
     /// The end of a command.
-    Done(Said),
+    Done(StatusResponse),
     /// It waits for more.
     More,
     /// Unasked, or about the command under way.
-    Said(Said),
+    Status(StatusResponse),
     Capabilities(Vec<String>),
     Found(Vec<u32>),
     Exists,
@@ -117,7 +117,7 @@ pub(super) fn parse(raw: Raw, tag: &str) -> Result<Reply, MailboxError> {
         return Ok(Reply::More);
     }
     if head == tag.as_bytes() {
-        return said(rest).map(Reply::Done).ok_or_else(garbled);
+        return status_response(rest).map(Reply::Done).ok_or_else(garbled);
     }
     if head != b"*" {
         return Err(garbled());
@@ -143,7 +143,7 @@ pub(super) fn parse(raw: Raw, tag: &str) -> Result<Reply, MailboxError> {
         return Ok(Reply::Found(words.map_while(number).collect()));
     }
     let whole = first.get(2..).unwrap_or_default();
-    Ok(said(whole).map_or(Reply::Other, Reply::Said))
+    Ok(status_response(whole).map_or(Reply::Other, Reply::Status))
 }
 
 /// The first word, and what follows it.
@@ -166,7 +166,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn said(text: &[u8]) -> Option<Said> {
+fn status_response(text: &[u8]) -> Option<StatusResponse> {
     let (word, rest) = split(text);
     let states: [(&[u8], State); 5] = [
         (b"OK", State::Ok),
@@ -183,7 +183,7 @@ fn said(text: &[u8]) -> Option<Said> {
         Some((code, rest)) => (Some(code.to_owned()), rest),
         None => (None, rest.as_str()),
     };
-    Some(Said {
+    Some(StatusResponse {
         state,
         code,
         text: words(rest),

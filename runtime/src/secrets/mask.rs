@@ -1,5 +1,5 @@
-//! Finds the values of secrets in text in a single pass, however many there are: the time depends only on the text's
-//! length, the memory only on the values' lengths. Short spellings are looked for as a whole, long ones in pieces, so
+//! Finds the values of secrets in text in a single pass for each of a few sets, however many there are: the time depends only on the
+//! text's length, the memory only on the values' lengths. Short spellings are looked for as a whole, long ones in pieces, so
 //! that a part of a long value is hidden as well.
 
 use aho_corasick::Anchored;
@@ -7,6 +7,7 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// What stands in place of a secret's value.
@@ -19,19 +20,25 @@ const PIECE_BYTES: usize = 32;
 
 type Piece = [u8; PIECE_BYTES];
 
-/// A set of spellings. What they cover of a text is one `***` for each stretch.
+/// Sets of spellings. What they cover of a text is one `***` for each stretch, whichever set they are of.
+#[derive(Clone, Default)]
 pub struct Masker {
+    sets: Vec<Arc<Spellings>>,
+}
+
+/// A set of spellings, as it is looked for.
+struct Spellings {
     short: Option<NFA>,
     pieces: Pieces,
 }
 
-impl Masker {
-    pub fn new(spellings: &[Zeroizing<String>]) -> Self {
+impl Spellings {
+    fn new(spellings: &[Zeroizing<String>]) -> Self {
         let wanted = spellings.iter().filter(|text| text.len() >= MASKED_BYTES_MIN);
         let (long, short): (Vec<_>, Vec<_>) = wanted.partition(|text| text.len() >= LONG_BYTES_MIN);
         // It is refused only beyond billions of bytes.
         let automaton = || NFA::new(short.iter().map(|text| text.as_bytes())).ok();
-        Masker {
+        Spellings {
             short: (!short.is_empty()).then(automaton).flatten(),
             pieces: Pieces::new(long.iter().map(|text| text.as_bytes())),
         }
@@ -68,6 +75,28 @@ impl Masker {
             join(covered, index + 1 - length..index + 1);
         }
     }
+}
+
+impl Masker {
+    /// Puts one set in place of those from this one on.
+    pub fn replace_from(&mut self, first: usize, spellings: &[Zeroizing<String>]) {
+        self.sets.truncate(first);
+        self.sets.push(Arc::new(Spellings::new(spellings)));
+    }
+
+    /// The stretches of a text that spellings of any set cover, in order and apart.
+    fn covered(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut sets = self.sets.iter();
+        let mut covered = sets.next().map_or_else(Vec::new, |set| set.covered(text));
+        let before = covered.len();
+        for set in sets {
+            covered.extend(set.covered(text));
+        }
+        match covered.len() > before {
+            true => merged(covered),
+            false => covered,
+        }
+    }
 
     pub fn is_in(&self, bytes: &[u8]) -> bool {
         !self.covered(bytes).is_empty()
@@ -81,7 +110,7 @@ impl Masker {
         }
     }
 
-    /// The same, without a further stretch.
+    /// The text with what secrets cover masked, and a further stretch of it as well.
     pub fn text_without(&self, text: &str, stretch: Range<usize>) -> String {
         let mut covered = self.covered(text.as_bytes());
         covered.push(stretch);
@@ -256,6 +285,12 @@ impl Pieces {
 mod tests {
     use super::*;
 
+    fn of_one_set(spellings: &[Zeroizing<String>]) -> Masker {
+        let mut masker = Masker::default();
+        masker.replace_from(0, spellings);
+        masker
+    }
+
     /// The definition: every byte within an occurrence of a spelling, or of a piece of a long one, is covered.
     fn naive(spellings: &[String], text: &[u8]) -> Vec<Range<usize>> {
         let mut needles: Vec<&[u8]> = Vec::new();
@@ -315,7 +350,14 @@ mod tests {
                 text.push_str(&word(&mut random, length));
             }
             let wiped: Vec<_> = spellings.iter().cloned().map(Zeroizing::new).collect();
-            let masker = Masker::new(&wiped);
+            let mut masker = of_one_set(&wiped);
+            // The same in several sets, some of which have been replaced.
+            let (first, second) = (random.usize(0..=wiped.len()), random.usize(0..=wiped.len()));
+            if random.bool() {
+                masker.replace_from(0, &wiped[..first]);
+                masker.replace_from(1, &wiped[..second]);
+                masker.replace_from(1, &wiped[first..]);
+            }
             let expected = naive(&spellings, text.as_bytes());
             assert_eq!(
                 masker.covered(text.as_bytes()),
@@ -378,9 +420,9 @@ mod tests {
         let short = (0..50).map(|number| format!("{}{number:02}", "a".repeat(60)));
         let long = (0..50).map(|number| format!("{}b{number:02}", "a".repeat(31)).repeat(9));
         let secrets: Vec<_> = short.chain(long).map(Zeroizing::new).collect();
-        let masker = Masker::new(&secrets);
+        let masker = of_one_set(&secrets);
         assert_eq!(masker.text(&"a".repeat(BYTES)).len(), BYTES);
-        let masker = Masker::new(&[Zeroizing::new("hush".to_owned())]);
+        let masker = of_one_set(&[Zeroizing::new("hush".to_owned())]);
         let masked = masker.text(&"hush,".repeat(BYTES / 5)).into_owned();
         assert_eq!(masked.len(), BYTES / 5 * "***,".len());
     }
@@ -388,7 +430,7 @@ mod tests {
     #[test]
     fn characters_stay_whole() {
         let secret = "ü".repeat(40);
-        let masker = Masker::new(&[Zeroizing::new(format!("x{secret}"))]);
+        let masker = of_one_set(&[Zeroizing::new(format!("x{secret}"))]);
         assert_eq!(masker.text(&format!("<{secret}>")), "<***>");
         assert_eq!(masker.text("ü"), "ü");
     }

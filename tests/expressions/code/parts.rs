@@ -89,6 +89,19 @@ const PARTS: &[(&str, &str)] = &[
         "{ const rows = input.rows.map((r, at) => { const { id, price: p = 0 } = r; return { at, id, p }; }); rows.reverse(); rows[0].x = rows; return rows.length; }",
         "input.rows.map((r, at) => { const { id, price: p = 0 } = r; return { at, id, p }; })",
     ),
+    // What is built in is used in many ways.
+    (
+        "const { max } = Math;\nexport default ({ input }) => { const list = input.list.map(x => Math.min(x, 2)); list.push(max(1, 2), Math['abs'](-1)); return list; }",
+        "input.list.map(x => Math.min(x, 2))",
+    ),
+    (
+        "class Row { constructor(id) { this.id = id; } }\nexport default ({ input }) => { const ids = input.rows.map(r => r.id); return ids.map(id => new Row(id)); }",
+        "input.rows.map(r => r.id)",
+    ),
+    (
+        "{ const list = input.list.filter(Boolean).map(String); list.push(typeof Math, list instanceof Array, ...['1'].map(Number)); return list; }",
+        "input.list.filter(Boolean).map(String)",
+    ),
     // Values that JSON does not have.
     (
         "{ const list = input.list.map(x => ({ x: undefined, y: -0, z: x / 0, n: NaN, t: '\\ud800' })); return list.map(e => ['x' in e, 1 / e.y, String(e.z), e.n, e.t.length, /y/.test('y')]); }",
@@ -127,6 +140,20 @@ const WHOLE: &[&str] = &[
     // What is built in has another meaning.
     "String.prototype.padEnd = () => 'x';\nexport default ({ input }) => { const list = input.list.map(x => String(x).padEnd(9)); list.push(1); return list; }",
     "Number.isInteger = () => true;\nexport default ({ input }) => { const list = input.list.filter(x => Number.isInteger(x)); list.push(1); return list; }",
+    "const M = Math;\nM.sign = () => 7;\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "[Math.sign] = [() => 7];\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "({ sign: Math.sign } = { sign: () => 7 });\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "for ((Math).sign of [() => 7]);\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "delete Math?.clz32;\nexport default ({ input }) => { const list = input.list.map(x => Math.clz32(x)); list.push(1); return list; }",
+    "(it => { it.sign = () => 7; })(Math);\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "const { assign } = Object;\nassign(Math, { sign: () => 7 });\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "[1].forEach(function () { this.sign = () => 7; }, Math);\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "const all = { Math };\nall.Math.sign = () => 7;\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "Function('Math.sign = () => 7')();\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
+    "Number.pr\\u006ftotype.toPrecision = () => 'x';\nexport default ({ input }) => { const list = input.list.map(x => Number(x).toPrecision(1)); list.push(1); return list; }",
+    "{ const list = input.list.map(x => Object.is(x, -0)); ({}).constructor.is = () => 7; list.push(1); return list; }",
+    // A name means something else than where it stands.
+    "{ const list = input.list.map(x => { if (x === 1) { var Math = 0; return x; } return Math.max(x, 2); }); list.push(1); return list; }",
     "Object.assign(Math, { sign: () => 7 });\nexport default ({ input }) => { const list = input.list.map(x => Math.sign(x)); list.push(1); return list; }",
 ];
 

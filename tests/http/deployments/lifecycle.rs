@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use heddle_model::access::{Scope, WorkspaceRole};
 use heddle_model::audit::Origin;
 use heddle_model::clock::Timestamp;
+use heddle_model::error::Code;
 use heddle_model::ids::UserId;
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
@@ -197,6 +198,31 @@ each_database! {
         while service.execute(&ann, &id, "", &json!({"n": 5})).await.status == 200 {
             tokio::task::yield_now().await;
         }
+    }
+
+    async fn who_is_no_editor_any_longer_ends_nothing_that_they_had_begun(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        let id = service.deployed(&ann, &doubling()).await;
+        let workspace = service.workspace_of(&ann).await;
+        let origin = Origin::from_address(Timestamp::from_millis(0), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        // As they were when the request came.
+        let scope = Scope::checked(bob.id.parse().unwrap(), Some((workspace, WorkspaceRole::Editor)), origin);
+        let (editor, deployment) = (scope.editor().unwrap(), id.parse().unwrap());
+        service.app.executions.pause(&editor, deployment).await.unwrap();
+        service.app.executions.resume(&editor, deployment).await.unwrap();
+
+        let member = format!("/api/workspaces/{workspace}/members/{}", bob.id);
+        let lower = service.request("PATCH", &member).bearer(&ann.token).json(&json!({"role": "viewer"}));
+        lower.send().await.data(200);
+        let refused = service.app.executions.pause(&editor, deployment).await.err().unwrap();
+        assert_eq!(refused.code(), Code::Forbidden);
+
+        service.delete(&member).bearer(&ann.token).send().await.data(200);
+        let refused = service.app.executions.pause(&editor, deployment).await.err().unwrap();
+        assert_eq!(refused.code(), Code::WorkspaceNotFound);
+        assert_eq!(one(&service, &ann, &id).await.body["data"]["status"], "active");
+        service.ran(&ann, &id, &json!({"n": 4})).await;
     }
 
     async fn runs_that_wait_are_held_by_a_pause(service: Service) {

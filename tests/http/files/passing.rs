@@ -144,7 +144,7 @@ async fn passing(database: Database) {
         "{head}"
     );
 
-    // What is no success is read as it would be without a file.
+    // An answer that is not a success is read as it would be without a file.
     let graph = chain(&[
         ("start", "OnManual", json!({})),
         (

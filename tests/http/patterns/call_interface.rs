@@ -19,7 +19,7 @@ each_database! {
         let set = service.put(&path).bearer(&ann.token).json(&interface).send().await;
         assert_eq!((set.status, &set.body), (200, &json!({"callInterface": interface})));
         assert_eq!(get(&service, &ann, &path).await.body, set.body);
-        // It is no part of a version.
+        // It is not part of a version.
         let pattern = get(&service, &ann, &format!("/api/patterns/{id}")).await;
         assert_eq!(pattern.body["versionNumber"], 1);
         for _ in 0..2 {

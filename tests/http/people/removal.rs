@@ -1,7 +1,7 @@
 //! Removing one's own account: what goes, what stays, and what is in the way.
 
 use super::{PASSWORD, get, login, send};
-use crate::harness::{Reply, Service, User, each_database};
+use crate::harness::{Database, Reply, Service, User, each_database};
 use heddle_model::access::WorkspaceRole;
 use heddle_store::hosting;
 use serde_json::{Value, json};
@@ -85,5 +85,24 @@ each_database! {
         let log = get(&service, &bob, "/api/audit?action=member.account_removed").await;
         let entry = &log.body["data"][0];
         assert_eq!((&entry["object"]["id"], &entry["actor"]["email"]), (&json!(ann.id), &json!("ann@example.com")), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_connections_go_with_an_account() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let files = tempfile::tempdir().unwrap();
+        let sqlite_dir = files.path().to_owned();
+        let service = Service::with(database, |config| config.sqlite_dir = Some(sqlite_dir)).await;
+        let ann = service.user("ann").await;
+        let workspace = service.workspace_of(&ann).await.to_string();
+        // Her own are of runs outside of workspaces.
+        for tenant in [&workspace, &ann.id] {
+            let dir = files.path().join(tenant);
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("shop.db"), "shop").unwrap();
+        }
+        remove(&service, &ann, PASSWORD).await.data(200);
+        assert_eq!(std::fs::read_dir(files.path()).unwrap().count(), 0);
     }
 }

@@ -122,7 +122,7 @@ async fn keys_are_read_where_the_issuer_publishes_them() {
     let (of_first, of_second) = (first.token(&claims), second.token(&claims));
     let rest = Duration::from_secs(31);
 
-    // What is no token of the webhook's has nobody asked.
+    // For a token that can't be the webhook's, the issuer is asked nothing.
     assert_eq!(send("Bearer x").await, refused(0));
     assert_eq!(send(&of_first).await, unknown(1));
     issuer.publishes(&[&first]);

@@ -43,6 +43,23 @@ each_database! {
         invite(&service, &ann, "bob@example.com", "viewer").await.assert_refused(409, "CONFLICT");
     }
 
+    async fn who_has_joined_by_a_link_stays_what_they_are(service: Service) {
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let invitation = id(&invite(&service, &ann, "bob@example.com", "admin").await);
+        let links = format!("/api/workspaces/{}/invitation-links", active(&ann));
+        let link = send(&service, &ann, "POST", &links, json!({"role": "viewer"})).await;
+        let (_, token) = link.data(201)["url"].as_str().unwrap().split_once('#').unwrap();
+        send(&service, &bob, "POST", "/api/auth/invitations/join", json!({"token": token})).await.data(200);
+
+        let accepted = answer(&service, &bob, &invitation, "accept").await;
+        assert_eq!(accepted.data(200)["role"], "viewer", "{accepted}");
+        let members = format!("/api/workspaces/{}/members", active(&ann));
+        assert_eq!(get(&service, &ann, &members).await.data(200)[1]["role"], "viewer");
+        let told = get(&service, &ann, "/api/audit?action=invitation.accepted").await;
+        let told = told.body["data"].as_array().unwrap();
+        assert_eq!(told.iter().map(|entry| &entry["details"]["role"]).collect::<Vec<_>>(), ["viewer", "viewer"]);
+    }
+
     async fn an_invitation_tells_nothing_of_who_is_registered(service: Service) {
         let ann = service.user("ann").await;
         service.user("bob").await;

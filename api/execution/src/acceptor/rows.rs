@@ -67,7 +67,7 @@ pub(super) async fn store(
         .await
 }
 
-/// The same for what is large, in an embedded database: large events are stored before the rows, in pieces, between which others
+/// Stores a group that has a large event, in an embedded database: large events are stored before the rows, in pieces, between which others
 /// write, and removed if the rows are not stored. What a crash leaves in between is removed later. It is one group's at most, since
 /// groups of what is large are stored one after another, and a group has one large event.
 pub(super) async fn store_large(
@@ -117,7 +117,8 @@ async fn set_apart(
     Ok((Load::of(load.owner, left), apart))
 }
 
-/// The same for one row; whether its event is apart then. If its key is taken, the row is not going to be stored, so no pieces are. Should
+/// Stores the event of one row apart from it; `false`: it was left in the row. If its key is taken, the row is not going to be stored, so no
+/// pieces are. Should
 /// the key be free again by then, the event is stored in the row.
 async fn of_row(
     store: &Store,
@@ -141,7 +142,7 @@ async fn of_row(
 async fn forget(store: &Store, runs: &[RunId]) {
     for run in runs {
         if let Err(error) = remove_of_unstored(store, &run.shared_text()).await {
-            tracing::warn!(%run, "What is left of an event that was not accepted is removed later: {}", chain(&error));
+            tracing::warn!(%run, "The pieces of an event that was not accepted are removed later: {}", chain(&error));
         }
     }
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Between two looks at a run, at first and later.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// The same as long as the run waits for something else, which may take days.
+/// The longest pause between two looks while the run waits for something else, which may take days.
 const WAITING_PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Where a run is, for whoever fills in its forms.

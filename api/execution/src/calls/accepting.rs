@@ -1,5 +1,5 @@
-//! A called run that somebody waits for, or is about to: it is cancelled when nobody does any more. While it is being accepted, which
-//! goes on when the attempt that calls it ends, the end of that can't know of it: what comes of it is cancelled as soon as it is there.
+//! Cancels a called run once nobody waits for it any more. While the run is still being accepted, which goes on after the attempt that
+//! calls it has ended, it can't be cancelled yet: that is done as soon as it is there.
 
 use crate::acceptor::{Accepted, Acceptor};
 use crate::cancel::Canceller;
@@ -20,7 +20,7 @@ pub(super) struct CancelOnDrop {
     pub canceller: Weak<Canceller>,
     pub lease: Arc<Lease>,
     pub stop: Stop,
-    /// Of the run that waits.
+    /// The owner of the run that waits.
     pub owner: Arc<str>,
     /// Whether that begins again in another process.
     pub is_interrupted: Arc<AtomicBool>,

@@ -42,7 +42,7 @@ pub struct Compiled {
     pub errors: Vec<Finding>,
     /// What looks wrong.
     pub warnings: Vec<Finding>,
-    /// The same with their places.
+    /// Errors and warnings with their places.
     pub diagnostics: Vec<validation::Diagnostic>,
 }
 

@@ -49,7 +49,7 @@ impl Sources {
         })
     }
 
-    /// The same with other definitions, unless these are an empty object.
+    /// Replaces the definitions with others, unless these are an empty object.
     pub fn with_definitions(self, sent: Box<RawValue>) -> Sources {
         match is_empty(&sent) {
             true => self,

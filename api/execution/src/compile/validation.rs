@@ -258,7 +258,7 @@ impl Diagnostic {
     }
 }
 
-/// By what an expression is evaluated.
+/// What evaluates an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evaluation {
@@ -284,7 +284,7 @@ pub struct EvaluatedExpression {
     pub parameter: String,
     /// The expression in the parameter's text, without braces.
     pub span: TextSpan,
-    /// By what it is evaluated.
+    /// What evaluates it.
     pub evaluation: Evaluation,
     /// Why the engine evaluates it, at most 20; empty if it is compiled.
     pub reasons: Vec<EngineReason>,

@@ -24,7 +24,7 @@ const CODE: u8 = b'c';
 const DONE: u8 = b'd';
 const REFUSED: u8 = b'r';
 const DIGEST_BYTES: usize = 32;
-/// Of a part's length.
+/// Bytes of the length that stands before a part.
 const LENGTH_BYTES: usize = 4;
 /// Calls of the compilers nest; what this reserves is touched only as they do.
 const STACK_BYTES: usize = 32 << 20;
@@ -192,8 +192,7 @@ fn answer_all(mut channel: Channel) {
         drop(result);
         let sent = match channel.send(&reply) {
             Err(FrameError::TooLarge { bytes, bytes_max }) => {
-                let reason =
-                    format!("what it compiles to has {bytes} bytes; at most {bytes_max} are allowed");
+                let reason = format!("its module would have {bytes} bytes; at most {bytes_max} are allowed");
                 channel.send(&answer(REFUSED, reason.as_bytes()))
             }
             sent => sent,

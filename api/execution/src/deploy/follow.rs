@@ -1,4 +1,4 @@
-//! Memory follows what is stored of deployments.
+//! Brings deployments in memory up to date with what is stored.
 
 use super::{Deployer, Ready};
 use crate::to_the_end::ToTheEnd;

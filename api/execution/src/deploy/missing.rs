@@ -82,15 +82,28 @@ impl Missing {
     }
 }
 
-/// Finds out what is missing for runs of this origin.
+/// What runs need, and from where they look for it.
+#[derive(Clone, Copy)]
+pub(super) struct Needs<'a> {
+    pub tenant: Tenant,
+    pub origin: Origin,
+    pub rights: &'a NeededRights,
+    /// The id of the pattern that handles their failures.
+    pub error_pattern: Option<&'a str>,
+}
+
+/// Finds out what is missing for runs with these needs.
 pub(super) async fn missing(
     (store, active): (&Store, &ActiveDeployments),
     scope: &Scope,
-    tenant: Tenant,
-    origin: Origin,
-    needed: &NeededRights,
-    error_pattern: Option<&str>,
+    needs: Needs<'_>,
 ) -> Result<Missing, ServiceError> {
+    let Needs {
+        tenant,
+        origin,
+        rights: needed,
+        error_pattern,
+    } = needs;
     let mut missing = Missing::default();
     let mut reader = store.reader().await?;
     let db = &mut reader.db();

@@ -1,6 +1,6 @@
-//! What deploying would do, told before it is done. Changes nothing.
+//! Says what deploying would do. Changes nothing.
 
-use super::missing::{Missing, missing};
+use super::missing::{Missing, Needs, missing};
 use super::ready::Ready;
 use super::target;
 use crate::active_deployments::ActiveDeployments;
@@ -13,7 +13,7 @@ use heddle_contract::manifest::Manifest;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::ServiceError;
-use heddle_model::ids::{EnvironmentId, PatternId};
+use heddle_model::ids::PatternId;
 use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_store::deployments::{self, DeploymentRow};
@@ -121,9 +121,13 @@ impl Planner<'_> {
             environment: row.environment_id,
             is_main: row.slot().is_main(),
         };
-        let tenant = Tenant::of(row.user_id, row.workspace_id);
-        let services = (self.store, self.active);
-        missing(services, editor, tenant, origin, needed, error_pattern).await
+        let needs = Needs {
+            tenant: Tenant::of(row.user_id, row.workspace_id),
+            origin,
+            rights: needed,
+            error_pattern,
+        };
+        missing((self.store, self.active), editor, needs).await
     }
 
     /// Where it would go, and what is there.
@@ -183,15 +187,17 @@ impl Planner<'_> {
         slot: Slot,
         rights: &NeededRights,
     ) -> Result<Missing, ServiceError> {
-        let tenant = Tenant::of(ready.row.user_id, ready.row.workspace_id);
-        let environment: Option<EnvironmentId> = ready.row.environment_id;
         let origin = Origin {
-            environment,
+            environment: ready.row.environment_id,
             is_main: slot.is_main(),
         };
-        let error_pattern = ready.manifest.settings.error_pattern_id.as_deref();
-        let services = (self.store, self.active);
-        missing(services, editor, tenant, origin, rights, error_pattern).await
+        let needs = Needs {
+            tenant: Tenant::of(ready.row.user_id, ready.row.workspace_id),
+            origin,
+            rights,
+            error_pattern: ready.manifest.settings.error_pattern_id.as_deref(),
+        };
+        missing((self.store, self.active), editor, needs).await
     }
 
     async fn schedules(

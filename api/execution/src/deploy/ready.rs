@@ -1,4 +1,4 @@
-//! Makes ready what is to be deployed: compiled from a version, or as it is deployed elsewhere. Stores nothing.
+//! Prepares the module of a deployment: compiles a version, or takes what is deployed elsewhere. Stores nothing.
 
 use super::request::{DeployError, DeployRequest, DeployVersion, Gate};
 use crate::compile::{Asker, Finding, Sources};
@@ -57,7 +57,7 @@ impl Maker<'_> {
         request: DeployRequest,
     ) -> Result<Ready, DeployError> {
         let row = self.changeable(editor, pattern).await?;
-        let version = wanted(&row, request.version)?;
+        let version = chosen_version(&row, request.version)?;
         let environment = self.environment(editor, &row, request.target.environment).await?;
         let options = Options {
             trace: request.trace,
@@ -225,7 +225,7 @@ impl Maker<'_> {
 }
 
 /// The number of the version that is to be deployed.
-fn wanted(pattern: &PatternRow, version: DeployVersion) -> Result<i64, ServiceError> {
+fn chosen_version(pattern: &PatternRow, version: DeployVersion) -> Result<i64, ServiceError> {
     let newest = pattern.version_number;
     match version {
         DeployVersion::Newest => Ok(newest),

@@ -54,7 +54,7 @@ struct Replaced {
 }
 
 impl Compared {
-    /// Of a deployment as it would be stored, and of the one whose place it takes.
+    /// Compares a deployment as it would be stored with the one that it replaces.
     pub fn of(new: &DeploymentRow, replaced: Option<&DeploymentRow>) -> Self {
         Compared {
             artifact: new.artifact.clone(),

@@ -1,4 +1,4 @@
-//! Which of a pattern's deployments gets another form. Knows nothing of what is deployed.
+//! Chooses which of a pattern's deployments is replaced. Knows nothing of what is deployed.
 
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{EnvironmentId, PatternId};

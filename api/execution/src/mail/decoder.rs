@@ -1,4 +1,4 @@
-//! Reads a message: from its bytes to what is told of it, decoded from its character sets and encodings. This is done in a process
+//! Reads a message: describes it from its bytes, decoded from its character sets and encodings. This is done in a process
 //! that knows nothing but the message.
 
 use super::message::{self, Attachment, Mailbox, Message, RECIPIENTS_MAX};

@@ -1,4 +1,4 @@
-//! What is told of a message by the process that has read it, and how much of that the service takes: whoever wrote the message may
+//! The description of a message by the process that has read it, and how much of it the service accepts: whoever wrote the message may
 //! have taken that process over, so everything has a bound that is checked before it is used.
 //!
 //! An answer is the length of a head, the head as JSON, and what the attachments hold, one after the other. Knows nothing of how a
@@ -22,7 +22,7 @@ const DATE_BYTES_MAX: usize = 40;
 const HEAD_BYTES_MAX: usize = 17 << 20;
 /// Bytes of what all attachments hold: a message has no more than 10 MiB, of which texts can become three times as many.
 const CONTENTS_BYTES_MAX: usize = 32 << 20;
-/// Of the head's length.
+/// Bytes of the length that stands before the head.
 const LENGTH_BYTES: usize = 4;
 /// All three together.
 pub(super) const ANSWER_BYTES_MAX: usize = LENGTH_BYTES + HEAD_BYTES_MAX + CONTENTS_BYTES_MAX;

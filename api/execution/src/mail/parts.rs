@@ -133,7 +133,7 @@ impl<'m> Parts<'m> {
         }
     }
 
-    /// The same as HTML.
+    /// The HTML that is meant to be read.
     pub fn html(&self) -> Option<Cow<'_, str>> {
         match &self.parts.get(*self.html_body.first()?)?.content {
             Content::Html(html) => Some(Cow::Borrowed(html)),

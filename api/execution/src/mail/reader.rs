@@ -89,7 +89,7 @@ impl MailReader {
         self.read_in_turn(&self.incoming, raw.into()).await
     }
 
-    /// The same of a message from a mailbox of this owner, who waits for their own first.
+    /// Reads a message from a mailbox of this owner, who waits for their own messages before those of others.
     pub async fn read_fetched(&self, owner: UserId, raw: impl Into<Bytes>) -> Result<Mail, ServiceError> {
         let raw = raw.into();
         // Never closed.

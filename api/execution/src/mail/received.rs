@@ -25,9 +25,9 @@ pub struct Mail {
     whole: OnceCell<Box<RawValue>>,
     /// Bytes that told of it.
     answer_bytes: usize,
-    /// Given back with it. `None`: nobody waits for it.
+    /// The memory that it takes, given back when it is dropped. `None`: nobody waits for memory.
     _room: Option<Room>,
-    /// The same of its owner's turn.
+    /// Its owner's turn, which ends when it is dropped.
     _turn: Option<OwnedSemaphorePermit>,
 }
 
@@ -53,12 +53,12 @@ impl Mail {
         }))
     }
 
-    /// The same in a turn of its owner, which lasts as long.
+    /// Keeps the turn of its owner for as long as the message is held.
     pub(super) fn in_turn(self, turn: Option<OwnedSemaphorePermit>) -> Mail {
         Mail { _turn: turn, ..self }
     }
 
-    /// The same with the room that was kept for it, of which it gives back what it does not need.
+    /// Takes the memory that was reserved for it, and gives back what it does not need.
     pub(super) fn within(self, mut room: Room) -> Mail {
         room.shrink(self.answer_bytes);
         Mail {

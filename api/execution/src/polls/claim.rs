@@ -19,7 +19,7 @@ pub(crate) struct Claim {
     span: Duration,
     /// Until when it is claimed.
     claimed: AtomicI64,
-    /// The same once the renewal is stored that is on its way.
+    /// Until when it is claimed once the renewal that is on its way is stored.
     attempted: AtomicI64,
     is_lost: watch::Sender<bool>,
     /// Renewals come one after the other, or one would not find what the other has written.

@@ -1,4 +1,4 @@
-//! A failure of a poll, or of a look into a mailbox, as it is noted.
+//! Notes a failure of a poll, or of a look into a mailbox.
 
 use crate::outside::{Failure, shown};
 use heddle_model::clock::Timestamp;

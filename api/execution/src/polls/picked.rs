@@ -4,17 +4,17 @@ use crate::blocking::computing;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::UserId;
-use heddle_model::poll::{AnswerProblem, Pending, Poll, Seen, Thing};
+use heddle_model::poll::{AnswerProblem, Element, Pending, Poll, Seen};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashSet;
 
-/// Bytes of the things in the event of a list; one that is larger has an event of its own.
+/// Bytes of the elements in the event of a list; one that is larger has an event of its own.
 const LIST_BYTES_MAX: usize = 8 << 20;
 
 /// What is in an answer.
 pub(super) struct Picked {
-    /// Of all things.
+    /// What identifies each element of the list.
     pub keys: Vec<String>,
     /// What is there of a run that was noted.
     pub noted: Option<Batch>,
@@ -26,12 +26,12 @@ pub(super) struct Picked {
 
 /// What one run is started for.
 pub(super) struct Batch {
-    /// Of its things.
+    /// What identifies each of its elements.
     pub keys: Vec<String>,
     pub event: Box<RawValue>,
 }
 
-/// The event of a thing.
+/// The event of an element.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Event<'a> {
@@ -43,13 +43,13 @@ struct Event<'a> {
     since: Option<&'a str>,
 }
 
-/// The event of several things.
+/// The event of several elements.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListEvent<'a> {
     items: Vec<&'a RawValue>,
     polled_at: Timestamp,
-    /// As in the event of a thing.
+    /// As in the event of an element.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<&'a str>,
 }
@@ -76,67 +76,71 @@ fn picked(
     let found = poll.found(answer)?;
     let mut names = HashSet::new();
     let (mut noted, mut new) = (Vec::new(), Vec::new());
-    for thing in &found.things {
-        if seen.has(&thing.identity) || !names.insert(thing.identity.as_str()) {
+    for element in &found.elements {
+        if seen.has(&element.identity) || !names.insert(element.identity.as_str()) {
             continue;
         }
-        match pending.is_some_and(|pending| pending.things().has(&thing.identity)) {
-            true => noted.push(thing),
-            false => new.push(thing),
+        match pending.is_some_and(|pending| pending.elements().has(&element.identity)) {
+            true => noted.push(element),
+            false => new.push(element),
         }
     }
     let batches = match poll.is_list {
-        true => lists(new).iter().map(|things| list(things, told)).collect(),
-        false => new.into_iter().map(|thing| alone(thing, told)).collect(),
+        true => lists(new).iter().map(|elements| list(elements, told)).collect(),
+        false => new.into_iter().map(|element| alone(element, told)).collect(),
     };
     let noted = (!noted.is_empty()).then(|| list(&noted, told));
     Ok(Picked {
-        keys: found.things.into_iter().map(|thing| thing.identity).collect(),
+        keys: found
+            .elements
+            .into_iter()
+            .map(|element| element.identity)
+            .collect(),
         noted,
         batches,
         cursor: found.cursor,
     })
 }
 
-/// The things of each event, in order.
-fn lists<'t, 'a>(things: Vec<&'t Thing<'a>>) -> Vec<Vec<&'t Thing<'a>>> {
-    let mut lists: Vec<Vec<&Thing<'_>>> = Vec::new();
+/// The elements of each event, in order.
+fn lists<'t, 'a>(elements: Vec<&'t Element<'a>>) -> Vec<Vec<&'t Element<'a>>> {
+    let mut lists: Vec<Vec<&Element<'_>>> = Vec::new();
     let mut bytes = 0_usize;
-    for thing in things {
-        let more = thing.json.get().len().saturating_add(1);
+    for element in elements {
+        let more = element.json.get().len().saturating_add(1);
         bytes = bytes.saturating_add(more);
         match lists.last_mut() {
-            Some(list) if bytes <= LIST_BYTES_MAX => list.push(thing),
+            Some(list) if bytes <= LIST_BYTES_MAX => list.push(element),
             _ => {
                 bytes = more;
-                lists.push(vec![thing]);
+                lists.push(vec![element]);
             }
         }
     }
     lists
 }
 
-fn list(things: &[&Thing<'_>], (polled_at, since): (Timestamp, Option<&str>)) -> Batch {
+fn list(elements: &[&Element<'_>], (polled_at, since): (Timestamp, Option<&str>)) -> Batch {
     let event = ListEvent {
-        items: things.iter().map(|thing| &*thing.json).collect(),
+        items: elements.iter().map(|element| &*element.json).collect(),
         polled_at,
         since,
     };
     Batch {
-        keys: things.iter().map(|thing| thing.identity.clone()).collect(),
+        keys: elements.iter().map(|element| element.identity.clone()).collect(),
         event: written(&event),
     }
 }
 
-fn alone(thing: &Thing<'_>, (polled_at, since): (Timestamp, Option<&str>)) -> Batch {
+fn alone(element: &Element<'_>, (polled_at, since): (Timestamp, Option<&str>)) -> Batch {
     let event = Event {
-        item: &thing.json,
-        id: thing.id.as_deref(),
+        item: &element.json,
+        id: element.id.as_deref(),
         polled_at,
         since,
     };
     Batch {
-        keys: vec![thing.identity.clone()],
+        keys: vec![element.identity.clone()],
         event: written(&event),
     }
 }
@@ -158,13 +162,19 @@ mod tests {
         let parameters = json!({"url": "https://shop.example.com", "as": "list"});
         let poll = Poll::of(parameters.as_object().unwrap());
         // In MiB.
-        let things: Vec<String> = [3, 3, 3, 9, 1]
+        let elements: Vec<String> = [3, 3, 3, 9, 1]
             .into_iter()
             .zip('a'..)
             .map(|(size, name)| format!("{name}{}", "x".repeat(size << 20)))
             .collect();
         let told = (Timestamp::from_millis(0), None);
-        let found = picked(&poll, &json!(things).to_string(), (&Seen::default(), None), told).unwrap();
+        let found = picked(
+            &poll,
+            &json!(elements).to_string(),
+            (&Seen::default(), None),
+            told,
+        )
+        .unwrap();
         let lists: Vec<String> = found
             .batches
             .iter()

@@ -11,7 +11,7 @@ use heddle_contract::abi::code;
 use heddle_model::access::Editor;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, RunId};
-use heddle_runtime::{Answers, Asked, Outcome, Program, RunError};
+use heddle_runtime::{Answers, Outcome, Program, RequestLog, RunError};
 use std::sync::Arc;
 
 pub use heddle_runtime::Unanswered;
@@ -80,7 +80,7 @@ pub(crate) async fn against(
     let place = Arc::new(runs.place(candidate.share, runs.timeout).await?);
     let mut past = past(runs, editor, of).await?;
     let own = own(runs, editor, candidate, &past).await?;
-    let asked = Asked::default();
+    let asked = RequestLog::default();
     let answers = Answers::Journal {
         entries: std::mem::take(&mut past.entries),
         noted: Some(asked.clone()),

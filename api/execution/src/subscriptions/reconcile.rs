@@ -1,4 +1,4 @@
-//! What a service is told, by what it may know and what is wanted of it.
+//! Decides which requests a service is sent, from what it may know of a webhook and what it should know.
 
 use super::service::{Service, is_definite};
 use crate::deployed_subscriptions::Plan;
@@ -40,7 +40,7 @@ pub(super) struct Task<'t> {
 }
 
 /// Tells the service what is wanted. `state` is kept true of the row even if that fails.
-pub(super) async fn tell(task: Task<'_>, state: &mut SubscriptionState) -> Result<Reconciled, Failure> {
+pub(super) async fn apply(task: Task<'_>, state: &mut SubscriptionState) -> Result<Reconciled, Failure> {
     let Task { executions, row, .. } = task;
     let stored = task.stored().await?;
     let Some((endpoint, secret)) = stored.endpoint.filter(|_| row.is_wanted) else {

@@ -12,7 +12,7 @@ use std::time::Duration;
 const TIME_MAX: Duration = Duration::from_secs(32);
 /// How long a request waits for a place among the runs of its workspace.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Of an answer that is read, which takes a hundred times as much where it is made for that.
+/// Bytes of an answer that is read; one that is made for it takes a hundred times as much memory.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// What takes the place of the secret in what people are told.
 const MASK: &str = "***";

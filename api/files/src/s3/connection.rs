@@ -17,7 +17,7 @@ use std::time::Duration;
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// For all of it, once it has begun: Amazon's service takes minutes to put many parts together, and sends blanks meanwhile.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10 * 60);
-/// Of an answer that says what is wrong, so much goes to the log.
+/// Bytes of an answer with an error that go to the log.
 const REASON_BYTES_MAX: usize = 4 << 10;
 const REASON_TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes of a header, some of which are kept for each part.
@@ -42,7 +42,7 @@ enum Unreadable {
     TooLong,
     #[error("the answer did not end within {} s", ANSWER_TIME_MAX.as_secs())]
     TooSlow,
-    #[error("the answer is a part of an object that no object has")]
+    #[error("the answer's `Content-Range` ends beyond any object")]
     NoRange,
 }
 

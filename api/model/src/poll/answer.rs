@@ -1,4 +1,4 @@
-//! The things in an answer, each told from others by its id. Answers come from anyone: no part of them is built that is not
+//! The elements of the list in an answer, told apart by their ids. Answers come from anyone: no part of them is built that is not
 //! needed, and nothing here recurses over them without a bound.
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Things of one answer.
-const THINGS_MAX: usize = 2_000;
+/// Elements of one answer.
+const ELEMENTS_MAX: usize = 2_000;
 const CURSOR_BYTES_MAX: usize = 2_000;
 /// Bytes of the names of a table's columns as JSON, which each row has.
 const NAMES_BYTES_MAX: usize = 16 << 10;
@@ -24,7 +24,7 @@ pub struct AnswerProblem(String);
 
 /// Something in a list.
 #[derive(Clone, Debug)]
-pub struct Thing<'a> {
+pub struct Element<'a> {
     /// As it stands in the answer; of a row of a table, its cells by the names of their columns.
     pub json: Cow<'a, RawValue>,
     /// Its id as it stands there, if the node says where that is.
@@ -37,7 +37,7 @@ pub struct Thing<'a> {
 #[derive(Clone, Debug)]
 pub struct Found<'a> {
     /// In the answer's order.
-    pub things: Vec<Thing<'a>>,
+    pub elements: Vec<Element<'a>>,
     /// What the next request says; `None`: what this one said.
     pub cursor: Option<String>,
 }
@@ -67,25 +67,25 @@ pub(super) fn found<'a>(
             ))
         })?,
     };
-    if elements.len() > THINGS_MAX {
+    if elements.len() > ELEMENTS_MAX {
         return Err(AnswerProblem(format!(
-            "has more than {THINGS_MAX} things. Ask for fewer, such as the newest, by `query` or by a `cursor`"
+            "has more than {ELEMENTS_MAX} elements. Ask for fewer, such as the newest, by `query` or by a `cursor`"
         )));
     }
     let numbered = (0..).zip(elements);
-    let things = match is_table {
+    let elements = match is_table {
         true => rows(numbered, id)?,
         false => numbered
-            .map(|(number, json)| thing(number, json, id))
+            .map(|(number, json)| element(number, json, id))
             .collect::<Result<_, _>>()?,
     };
     Ok(Found {
-        things,
+        elements,
         cursor: cursor.and_then(|path| cursor_at(whole, path)),
     })
 }
 
-fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thing<'a>, AnswerProblem> {
+fn element<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Element<'a>, AnswerProblem> {
     let Some(path) = id else {
         let identity = canonical(json).ok_or_else(|| {
             AnswerProblem(format!(
@@ -93,7 +93,7 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
                  are by `id`"
             ))
         })?;
-        return Ok(Thing {
+        return Ok(Element {
             json: Cow::Borrowed(json),
             id: None,
             identity,
@@ -102,7 +102,7 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
     let id = at(json, path).filter(|id| id.get() != "null");
     let identity = id.and_then(canonical);
     match (id, identity) {
-        (Some(id), Some(identity)) => Ok(Thing {
+        (Some(id), Some(identity)) => Ok(Element {
             json: Cow::Borrowed(json),
             id: Some(Cow::Borrowed(id)),
             identity,
@@ -118,7 +118,7 @@ fn thing<'a>(number: usize, json: &'a RawValue, id: Option<&str>) -> Result<Thin
 fn rows<'a>(
     mut numbered: impl Iterator<Item = (usize, &'a RawValue)>,
     id: Option<&str>,
-) -> Result<Vec<Thing<'a>>, AnswerProblem> {
+) -> Result<Vec<Element<'a>>, AnswerProblem> {
     let Some((_, head)) = numbered.next() else {
         return Ok(Vec::new());
     };
@@ -130,7 +130,7 @@ fn rows<'a>(
             NAMES_BYTES_MAX >> 10
         )));
     }
-    let mut things = Vec::new();
+    let mut elements = Vec::new();
     for (number, row) in numbered {
         let cells = cells(number, row)?;
         if cells.is_empty() {
@@ -138,16 +138,16 @@ fn rows<'a>(
         }
         let unreadable = || AnswerProblem(format!("can't be read at element {number} of its list"));
         let json = named(&names, &cells, number + 1).ok_or_else(unreadable)?;
-        things.push(match id {
-            None => Thing {
-                identity: thing(number, row, None)?.identity,
+        elements.push(match id {
+            None => Element {
+                identity: element(number, row, None)?.identity,
                 json: Cow::Owned(json),
                 id: None,
             },
             Some(_) => {
-                let Thing { id, identity, .. } = thing(number, &json, id)?;
+                let Element { id, identity, .. } = element(number, &json, id)?;
                 let id = id.map(|id| Cow::Owned(id.into_owned()));
-                Thing {
+                Element {
                     json: Cow::Owned(json),
                     id,
                     identity,
@@ -155,7 +155,7 @@ fn rows<'a>(
             }
         });
     }
-    Ok(things)
+    Ok(elements)
 }
 
 fn cells(number: usize, row: &RawValue) -> Result<Vec<&RawValue>, AnswerProblem> {
@@ -386,7 +386,7 @@ fn elements(array: &RawValue) -> Option<Vec<&RawValue>> {
         fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
             let mut found = Vec::new();
             // One more than are allowed, by which that is told.
-            while found.len() <= THINGS_MAX
+            while found.len() <= ELEMENTS_MAX
                 && let Some(element) = elements.next_element()?
             {
                 found.push(element);

@@ -1,18 +1,18 @@
-//! A run for several things, noted before it is stored: whoever goes on after a server has stopped asks for it by its key.
+//! A run for several elements, noted before it is stored: whoever goes on after a server has stopped asks for it by its key.
 
 use super::seen::Seen;
 
-/// Between what the run's key has and the things, as they are stored.
+/// Between what the run's key has and the elements, as they are stored.
 const SEPARATOR: char = ':';
 /// Characters of what its key has; what is stored may have come from elsewhere.
 const RUN_CHARS_MAX: usize = 64;
 
-/// A run for several things that is about to be stored, or is by now.
+/// A run for several elements that is about to be stored, or is by now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// What its key has.
     pub run: String,
-    things: Seen,
+    elements: Seen,
 }
 
 impl Pending {
@@ -20,26 +20,26 @@ impl Pending {
     pub fn of<'k>(run: &str, keys: impl IntoIterator<Item = &'k str>) -> Self {
         Pending {
             run: run.to_owned(),
-            things: Seen::default().with(keys),
+            elements: Seen::default().with(keys),
         }
     }
 
     /// From what was stored; `None`: of anything else.
     pub fn of_stored(stored: &str) -> Option<Self> {
-        let (run, things) = stored.split_once(SEPARATOR)?;
+        let (run, elements) = stored.split_once(SEPARATOR)?;
         (run.len() <= RUN_CHARS_MAX).then(|| Pending {
             run: run.to_owned(),
-            things: Seen::of_stored(things),
+            elements: Seen::of_stored(elements),
         })
     }
 
-    /// What its key has first, then a mark for each thing.
+    /// What its key has first, then a mark for each element.
     pub fn stored(&self) -> String {
-        format!("{}{SEPARATOR}{}", self.run, self.things.stored())
+        format!("{}{SEPARATOR}{}", self.run, self.elements.stored())
     }
 
-    /// By which it is told whether it is for a thing.
-    pub fn things(&self) -> &Seen {
-        &self.things
+    /// Marks of its elements, by which they are recognised.
+    pub fn elements(&self) -> &Seen {
+        &self.elements
     }
 }

@@ -1,11 +1,11 @@
-//! Which things runs were started for, as far back as is kept.
+//! Which elements runs were started for, as far back as is kept.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
-/// Things that are remembered: more than an answer may have, so that what stands in the last one is never new again.
+/// Elements that are remembered: more than an answer may have, so that what stands in the last one is never new again.
 const SEEN_MAX: usize = 5_000;
 /// Bytes of each, of a hash: two of one list that have the same are not found by accident.
 const BYTES: usize = 12;

@@ -1,4 +1,5 @@
-//! What tells a sender's events apart, of what the sender has signed. Knows nothing of what becomes of an event that comes twice.
+//! The id that tells a sender's events apart, from what the sender has signed. Knows nothing of what becomes of an event that comes
+//! twice.
 
 use super::{Authentication, Scheme, StandardHeaders, header, time_in_pairs};
 use http::HeaderMap;

@@ -24,7 +24,7 @@ pub struct Known<'k> {
     pub first: Value,
 }
 
-/// The same, by name.
+/// Looks up these values by the names that requests have for them.
 pub(super) struct Filling<'k>(pub &'k Known<'k>);
 
 impl Filling<'_> {

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 const VERSION: u32 = 1;
 /// Bytes of a part as it travels, with its line: a module with large components has the most.
 pub const PART_BYTES_MAX: usize = 96 << 20;
-/// The same once it is unpacked.
+/// Bytes of a part's rows once they are unpacked.
 const ROWS_BYTES_MAX: u64 = 192 << 20;
 /// Values of its rows, each of which takes more memory than bytes; heddle writes some thousand rows into one part.
 const VALUES_MAX: usize = 1_000_000;
@@ -154,7 +154,7 @@ impl Manifest {
         let salt = hex::decode(&self.salt).ok().filter(|salt| salt.len() == 16);
         let sealed = hex::decode(&self.key).ok();
         let (Some(salt), Some(sealed)) = (salt, sealed) else {
-            return Err(refused("The manifest's salt or key is not what heddle writes."));
+            return Err(refused("The manifest's salt or key was not written by heddle."));
         };
         let mut unsigned = self.clone();
         unsigned.key = String::new();
@@ -268,7 +268,7 @@ pub(super) fn apart(part: &[u8]) -> Result<(Head, &[u8]), ServiceError> {
         .ok_or_else(|| refused("A part must begin with a line that names it."))?;
     let head: Head = serde_json::from_slice(line).map_err(|error| {
         refused(format!(
-            "The line before a part is not what heddle writes: {error}."
+            "The line before a part was not written by heddle: {error}."
         ))
     })?;
     if head.bytes != bytes.len() {

@@ -6,17 +6,18 @@ use super::callbacks::CALLBACKS;
 use super::files::{self, FILES};
 use super::format::{self, END, Head, Manifest};
 use crate::Service;
+use crate::hosting::named_owner;
 use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
-use heddle_store::archive::{self, Adding, Archived, ImportRow, NewImport, Report, Row, Standing};
+use heddle_store::archive::{self, Adding, Archived, ImportProgress, ImportRow, NewImport, Report, Row};
 use heddle_store::hosting::Hosting;
 use heddle_store::notices::Notice;
 use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::vault::ArchiveKey;
-use heddle_store::{Db, Load, StoreError, audit, hosting};
+use heddle_store::{Db, Load, StoreError, audit};
 
 /// Characters of a workspace's name.
 const NAME_CHARS_MAX: usize = 100;
@@ -75,7 +76,7 @@ pub async fn begin(service: &Service, wanted: ArchiveImport) -> Result<Progress,
     let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_text = |email: &String| !email.contains('\0');
     if !is_name(&manifest.name) || !is_id(&manifest.archive) || !manifest.owners.iter().all(is_text) {
-        return Err(ServiceError::field("manifest", "is not what heddle writes"));
+        return Err(ServiceError::field("manifest", "was not written by heddle"));
     }
     let unlocked =
         tokio::task::spawn_blocking(move || manifest.unlock(&passphrase).map(|key| (manifest, key)));
@@ -112,9 +113,7 @@ async fn owner_of(
     wants_verified: bool,
 ) -> Result<UserId, ServiceError> {
     if let Some(email) = owner {
-        let user = hosting::user(db, &email).await?;
-        return user
-            .ok_or_else(|| ServiceError::field("owner", format!("is wrong: no user has the email {email}")));
+        return named_owner(db, &email, wants_verified).await;
     }
     let user = archive::first_account(db, &manifest.owners, wants_verified).await?;
     user.ok_or_else(|| {
@@ -130,7 +129,7 @@ async fn owner_of(
 fn hosting_of(text: Option<&str>) -> Result<Option<String>, ServiceError> {
     let Some(text) = text else { return Ok(None) };
     let read: Hosting = serde_json::from_str(text).map_err(|error| {
-        ServiceError::field("manifest.hosting", format!("is not what heddle writes: {error}"))
+        ServiceError::field("manifest.hosting", format!("was not written by heddle: {error}"))
     })?;
     let mut quotas = WorkspaceQuotas::default();
     for quota in WorkspaceQuota::ALL {
@@ -267,12 +266,12 @@ async fn noted(
                 }
                 of => adding.add(db, of, rows, &mut report).await?,
             };
-            let standing = Standing {
+            let progress = ImportProgress {
                 next_part: head.part + 1,
                 report: &report,
                 now,
             };
-            archive::note(db, workspace, standing).await?;
+            archive::note(db, workspace, progress).await?;
             found(db, workspace, false).await
         })
     });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 const SWEEP_EVERY: Duration = Duration::from_secs(10 * 60);
-/// Of so many rounds, in one all entries are counted.
+/// In one of so many rounds all entries are counted.
 const ROUNDS_BETWEEN_COUNTS: u64 = 6;
 
 /// Removes entries until the task is aborted, which is safe at any time.

@@ -27,7 +27,7 @@ pub struct Caller {
     /// Email, as registered.
     pub email: String,
     /// How the caller was authenticated.
-    pub means: Means,
+    pub credential: Credential,
     /// The login that the token or cookie derives from; `None` for API keys.
     pub session: Option<Session>,
     /// When the token or API key expires, or the cookie's session unless it is used again; `None`: never.
@@ -47,7 +47,7 @@ impl Caller {
 
 /// How a caller is authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum Credential {
     /// By a token from a login.
     Token,
     /// By an API key, which is limited to its workspace and can't create credentials.
@@ -62,7 +62,7 @@ struct Claimed {
     workspace: Option<WorkspaceId>,
     session: Option<Session>,
     expires_at: Option<Timestamp>,
-    means: Means,
+    credential: Credential,
     limit: Option<KeyScope>,
     api_key: Option<ApiKeyId>,
 }
@@ -78,7 +78,7 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
         workspace,
         session,
         expires_at,
-        means,
+        credential,
         limit,
         api_key,
     } = claimed;
@@ -97,7 +97,7 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
     let membership = match (workspace, standing.workspace_role) {
         (None, _) => None,
         (Some(workspace), Some(role)) => Some((workspace, role)),
-        (Some(_), None) if means == Means::Cookie => return Err(Code::WorkspaceNotFound.into()),
+        (Some(_), None) if credential == Credential::Cookie => return Err(Code::WorkspaceNotFound.into()),
         (Some(_), None) => {
             let message = "You are no longer a member of the token's workspace.";
             return Err(Code::Unauthorized.with(message));
@@ -114,7 +114,7 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
             .suspended_if(standing.is_suspended),
         role: standing.role,
         email: standing.email,
-        means,
+        credential,
         session,
         expires_at,
     })
@@ -133,7 +133,7 @@ async fn by_header(service: &Service, headers: &HeaderMap) -> Result<Claimed, Se
             workspace: holder.workspace,
             session: None,
             expires_at: holder.expires_at,
-            means: Means::ApiKey,
+            credential: Credential::ApiKey,
             limit: holder.scope,
             api_key: Some(holder.id),
         });
@@ -144,7 +144,7 @@ async fn by_header(service: &Service, headers: &HeaderMap) -> Result<Claimed, Se
         workspace: claims.workspace_id,
         session: Some(claims.session()),
         expires_at: Some(Timestamp::from_millis(claims.exp.saturating_mul(1000))),
-        means: Means::Token,
+        credential: Credential::Token,
         limit: None,
         api_key: None,
     })
@@ -186,7 +186,7 @@ async fn by_cookie(service: &Service, headers: &HeaderMap) -> Result<Claimed, Se
             generation: row.generation,
         }),
         expires_at: Some(service.tokens.end_of_use(row.began_at, now)),
-        means: Means::Cookie,
+        credential: Credential::Cookie,
         limit: None,
         api_key: None,
     })

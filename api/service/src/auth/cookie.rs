@@ -16,11 +16,11 @@ const SECURE_NAME: &str = "__Host-heddle";
 const PLAIN_NAME: &str = "heddle";
 /// The cookie of an attempt to sign in elsewhere, over TLS.
 const SECURE_ATTEMPT_NAME: &str = "__Host-heddle-sign-in";
-/// The same without TLS.
+/// The cookie of an attempt to sign in elsewhere, without TLS.
 const PLAIN_ATTEMPT_NAME: &str = "heddle-sign-in";
 /// The cookie by which a browser that was shown a form is known again, over TLS.
 const SECURE_FORM_NAME: &str = "__Host-heddle-form";
-/// The same without TLS.
+/// The cookie by which a browser that was shown a form is known again, without TLS.
 const PLAIN_FORM_NAME: &str = "heddle-form";
 /// How long such an attempt may take.
 const ATTEMPT_LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -38,7 +38,7 @@ pub struct Cookies {
 }
 
 impl Cookies {
-    /// Of the service that clients reach at this URL.
+    /// The cookies of the service that clients reach at this URL.
     pub fn new(base_url: &str) -> Self {
         let is_secure = base_url.starts_with("https://");
         let origin = base_url

@@ -17,7 +17,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const INVITATIONS_PER_MINUTE: u32 = 30;
 /// Codes of an authenticator that are tried for one user within an hour: of a million, three are right at a time.
 const CODES_PER_HOUR: u32 = 20;
-/// The same within a day, so that patience does not help.
+/// Codes that are tried for one user within a day, so that patience does not help.
 const CODES_PER_DAY: u32 = 60;
 /// Letters to one address within an hour that its reader may have asked for, and besides, that others ask to send there.
 const LETTERS_PER_HOUR: u32 = 5;
@@ -104,7 +104,7 @@ impl AuthLimits {
         self.by_email.check(&hash(email), now)
     }
 
-    /// The same for an address from which the email's user has logged in before.
+    /// Counts or refuses an attempt from an address from which the email's user has logged in before.
     pub fn check_known(&self, email: &str, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
         self.by_known.check(&(hash(email), ip.address()), now)
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Memory that reading a graph takes, beside its text, for each byte of it.
 pub(super) const READ_FACTOR: usize = 2;
-/// The same for answering with one: the text, and the answer around it.
+/// Memory for each byte of a graph that is part of an answer: its text, and the answer around it.
 pub const ANSWER_FACTOR: usize = 3;
 
 /// A submitted graph: its original text, which is stored, and the facts derived from it.
@@ -30,7 +30,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of its text.
+    /// How long the graph's text is.
     pub(super) fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -104,7 +104,7 @@ impl Graph {
 pub struct Definitions(pub(super) Option<Arc<str>>);
 
 impl Definitions {
-    /// Of their text.
+    /// How long the definitions' text is.
     pub(super) fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |text| text.len())
     }

@@ -144,7 +144,7 @@ pub(super) struct Comparison {
 type Execution<'a> = (&'a str, &'a str, usize);
 
 impl Comparison {
-    /// Of what is deployed and of another version. Where that one waits for what the journal does not have, its run is cut off:
+    /// Compares the deployed version with another one. Where that one waits for what the journal does not have, its run is cut off:
     /// what it did until then is compared.
     pub fn of(before: &Outcome, after: &Outcome, unanswered: Vec<Unanswered>) -> Comparison {
         let mut found = Comparison {

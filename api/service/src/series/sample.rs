@@ -7,11 +7,11 @@ use std::collections::HashMap;
 /// What runs took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeAndFuel {
-    /// Percentiles of durations by the nearest rank, in milliseconds; `None`: none has ended.
+    /// The median of durations by the nearest rank, in milliseconds; `None`: none has ended.
     pub p50_ms: Option<i64>,
-    /// The same.
+    /// The 95th percentile.
     pub p95_ms: Option<i64>,
-    /// The same.
+    /// The 99th percentile.
     pub p99_ms: Option<i64>,
     /// Fuel of all of them together.
     pub fuel: f64,
@@ -32,7 +32,7 @@ struct Run {
 pub(super) struct Weighted(Vec<Run>);
 
 impl Weighted {
-    /// Of runs that were sampled from those that were counted.
+    /// Weights runs that were sampled from those that were counted.
     pub fn new(totals: &[Counted], sampled: &[Sampled], size_ms: i64) -> Weighted {
         let key = |run: &Sampled| (run.deployment_id, run.accepted_at / size_ms);
         let mut taken: HashMap<(DeploymentId, i64), f64> = HashMap::new();

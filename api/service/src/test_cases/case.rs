@@ -223,7 +223,7 @@ impl Case {
             match path.root() {
                 Some("error") if path.is_root() => Err(ServiceError::field(
                     at(),
-                    "can't be all of an error, with which every run would pass: name its field",
+                    "can't be the whole error, since every run would pass then: name one of its fields",
                 )),
                 Some("output" | "nodes" | "error") => Ok(path),
                 _ => Err(ServiceError::field(

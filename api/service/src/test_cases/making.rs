@@ -1,5 +1,5 @@
-//! Tests made of what has happened: an event that came to a webhook, or a run. What nodes did outside is pinned as far as
-//! the run's trace has it, or else its journal, from which the run is executed once more; what is not pinned is told.
+//! Makes tests from runs, and from events that came to webhooks. What nodes did outside is pinned from the run's trace or, where it has
+//! none, from its journal, with which the run is executed once more; what can't be pinned is reported.
 
 use super::case::{CASE_BYTES_MAX, Case, Expectation, ExpectedError, too_large};
 use super::{Test, add, naming, visible};
@@ -27,7 +27,7 @@ use utoipa::ToSchema;
 /// Bytes of a longer output that are not taken for what is expected.
 const OUTPUT_BYTES_MAX: usize = CASE_BYTES_MAX / 2;
 
-/// A test that was made of what has happened.
+/// A test that was made from a run or an event.
 #[derive(Debug)]
 pub struct Made {
     /// The test, which is stored.

@@ -1,4 +1,4 @@
-//! What tests are called that are made of what has happened: by their trigger, or by the node that failed, and the time.
+//! Names for tests that are made from runs and events: their trigger, or the node that failed, and the time.
 
 use heddle_compiler::compare::NODES_MAX;
 use heddle_compiler::text;

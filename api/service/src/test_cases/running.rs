@@ -16,7 +16,7 @@ use heddle_model::error::{Code, Detail, ServiceError};
 use heddle_model::ids::{PatternId, TestId};
 use heddle_runtime::{NOT_PINNED, Outcome};
 use heddle_store::patterns::PatternRow;
-use heddle_store::test_cases::{self, TestRow};
+use heddle_store::test_cases::{self, TestEnd, TestRow};
 use serde::Serialize;
 use serde_json::Map;
 use serde_json::value::{RawValue, to_raw_value};
@@ -273,8 +273,15 @@ async fn keep(
     let ends = std::sync::Arc::new(ends);
     let write = service.store.write(move |db| {
         Box::pin(async move {
-            for (test, status) in ends.iter().copied() {
-                test_cases::ended(db, &editor, pattern, test, (status, version, now)).await?;
+            for ((test, read_at), status) in ends.iter().copied() {
+                let end = TestEnd {
+                    test,
+                    read_at,
+                    status,
+                    version,
+                    ended_at: now,
+                };
+                test_cases::note_end(db, &editor, pattern, end).await?;
             }
             Ok::<_, ServiceError>(())
         })

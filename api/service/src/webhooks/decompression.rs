@@ -54,7 +54,7 @@ pub fn decoded(encoding: Encoding, body: &[u8], bytes_max: usize) -> Result<Byte
     Ok(all.into())
 }
 
-/// The same of a body that is read while it arrives, of which no more than `bytes_max` may come. What comes of it is for its reader to count:
+/// Decompresses a body while it arrives, of which no more than `bytes_max` may come. What it decompresses to is for its reader to count:
 /// no piece of it is large.
 pub fn flowing<E>(
     encoding: Encoding,

@@ -27,7 +27,7 @@ const ANSWER_BYTES_MAX: usize = 256 << 10;
 const KEYS_MAX: usize = 100;
 /// Addresses of an owner of which something is kept.
 const OF_OWNER_MAX: usize = 50;
-/// The same of all owners.
+/// Addresses of all owners of which something is kept.
 const ADDRESSES_MAX: usize = 1_000;
 /// How long a set is taken for current.
 const FRESH: Duration = Duration::from_secs(10 * 60);
@@ -83,7 +83,7 @@ impl Published {
         known.filter(|(read_at, _)| *read_at > oldest)
     }
 
-    /// The same, if it has the key of a token. Looks for that while nothing is locked, as signatures take their time.
+    /// The set, if it was read after that and has the key of a token. Looks for the key while nothing is locked, as signatures take their time.
     fn set_with_key(&self, token: &Token<'_>, oldest: Timestamp) -> Option<(Timestamp, Arc<JwkSet>)> {
         let known = self.set_since(oldest);
         known.filter(|(_, set)| token.has_key_in(set))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// Of so many rounds, in one all lines are counted.
+/// In one of so many rounds all lines are counted.
 const ROUNDS_BETWEEN_COUNTS: u64 = 10;
 
 /// Deletes old lines of the webhook log until the task is aborted, which is safe at any time.

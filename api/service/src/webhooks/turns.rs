@@ -28,7 +28,7 @@ pub struct Turns {
     large: PerUser,
     /// For bodies that are looked at beside all else: more of one owner at a time would only take the processors from each other.
     places: PerUserOrNobody,
-    /// Of all owners: one more than any of them has.
+    /// The places of all owners: one more than any of them has.
     all_places: Arc<Semaphore>,
     seen: Mutex<Seen>,
 }

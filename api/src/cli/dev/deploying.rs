@@ -51,7 +51,7 @@ impl Deployer {
         all.map(|placed| (placed.id.as_str(), placed)).collect()
     }
 
-    /// Deploys what has changed, and takes away what is gone.
+    /// Deploys patterns that have changed, and removes those that are gone.
     pub async fn look(&mut self, directory: &Directory, local: &Local) -> Result<(), Failure> {
         let names = directory.names()?;
         let gone = self.placed.keys().filter(|name| !names.contains(name));

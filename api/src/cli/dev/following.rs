@@ -109,7 +109,7 @@ fn print(run: &Value, whole: &Value, pattern: Option<&&Placed>) -> Result<(), Fa
     Ok(())
 }
 
-/// Of a request, what people have sent by it.
+/// An event in few words: of a request, what people have sent by it.
 fn event(event: &Value) -> String {
     match event["method"].as_str() {
         Some(method) if event["headers"].is_object() => {

@@ -33,7 +33,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// Of the environment of this name, if one is named, and of this file with secrets, or else the directory's own.
+    /// Takes variables from the named environment, and secrets from the named file, or else from the directory's own.
     pub fn new(wanted: Option<String>, named: Option<PathBuf>, root: &Path) -> Self {
         Given {
             wanted,

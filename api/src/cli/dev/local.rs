@@ -118,7 +118,7 @@ impl Local {
         })
     }
 
-    /// What people are told of it.
+    /// The line that people see about it.
     pub fn welcome(&self) -> String {
         format!(
             "the console is at {}: sign in as {EMAIL} with the password {}",
@@ -127,7 +127,7 @@ impl Local {
         )
     }
 
-    /// What other commands are told of it.
+    /// What other commands read about it.
     pub fn running(&self, patterns: BTreeMap<String, String>) -> Running {
         Running {
             url: self.server.url().to_owned(),

@@ -49,12 +49,12 @@ struct Line {
     deployed_by: Option<String>,
     pattern_id: String,
     deployment_id: String,
-    /// What its triggers have told their services.
+    /// The webhooks that its triggers have registered with services.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     subscriptions: Vec<Subscribed>,
 }
 
-/// A service that was told of a webhook, or is to be.
+/// A webhook that is registered with a service, or is to be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Subscribed {
@@ -62,7 +62,7 @@ struct Subscribed {
     service: String,
     /// `pending`, `active` or `failed`.
     status: String,
-    /// Why the service could not be told or asked the last time.
+    /// Why the last request to the service failed.
     error: Option<String>,
 }
 
@@ -157,7 +157,7 @@ fn warning(line: &Line, subscribed: &Subscribed) -> String {
     format!("{pattern}{place}: the webhook of `{node_id}` at {service} is {status}: {error}")
 }
 
-/// What triggers have told their services, by deployment. Servers that don't know of it have nothing to tell.
+/// The webhooks that triggers have registered with services, by deployment. Servers of earlier versions list none.
 async fn subscriptions(server: &Server) -> Result<HashMap<String, Vec<Subscribed>>, Failure> {
     let mut all: HashMap<String, Vec<Subscribed>> = HashMap::new();
     let mut cursor = String::new();
@@ -237,7 +237,7 @@ async fn deployers(
     Ok(Some(newest))
 }
 
-/// Takes an entry that is of what is wanted, and newer than what is known of it. Times of one form sort as texts.
+/// Takes an entry if it is about what was asked for, and newer than the known one. Times of one form sort as texts.
 fn note(newest: &mut HashMap<String, Deploying>, wanted: &HashSet<&str>, entry: &Value) {
     let (Some(id), Some(at)) = (entry["object"]["id"].as_str(), entry["at"].as_str()) else {
         return;

@@ -160,7 +160,7 @@ impl Forwarder {
         }
     }
 
-    /// Sends what has come. `is_known`: what was there before is known; otherwise all that is there is.
+    /// Forwards new events. `is_known`: those that were there before are known; otherwise all that are there now count as known.
     async fn look(&mut self, is_known: bool) -> Result<(), Problem> {
         let path = format!("/api/patterns/{}/webhook-logs?limit=1", self.id);
         let log = self.server.ask(Method::GET, &path, None).await?;
@@ -346,7 +346,7 @@ fn passes(error: &Error) -> bool {
     }
 }
 
-/// By what an event is known. Those that are the same in everything are counted: `keys` has how many there were.
+/// A key by which an event is recognised. Events that are equal in everything are numbered: `keys` has how many there were.
 fn key(event: &Tapped, keys: &mut BTreeMap<String, usize>) -> String {
     let mut digest = Sha256::new();
     for part in [&event.received_at, &event.node_id] {

@@ -1,4 +1,4 @@
-//! Tests made of what has happened on a directory's server: of a run, or of an event that a webhook has received.
+//! Makes tests from runs on a directory's server, and from events that its webhooks have received.
 
 use super::pattern_name;
 use super::running::id_of;

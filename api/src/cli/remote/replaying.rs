@@ -1,4 +1,4 @@
-//! `heddle replay`: what another version of a pattern does with the events of what is deployed. Nothing leaves, and nothing is stored.
+//! `heddle replay`: replays the events of a deployment with another version of the pattern. Nothing reaches outside, and nothing is stored.
 
 use super::running::{environment, id_of, print_rights};
 use super::{opened, pattern_name};
@@ -117,7 +117,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     }
     if sums.all() == 0 {
         output::note(&format!(
-            "what is deployed to {} has had no event yet: nothing was tried",
+            "the deployment to {} has not received any events: there was nothing to replay",
             args.env
         ));
     }
@@ -145,7 +145,7 @@ fn tried(directory: &Directory, name: &str, against: &str) -> Result<Map<String,
     Ok(body)
 }
 
-/// Asks until as many events were tried as are wanted, and tells what differs as it comes.
+/// Asks until enough events have been replayed, and prints differences as they come.
 async fn all(
     server: &Server,
     args: &ReplayArgs,

@@ -122,7 +122,7 @@ fn media_type(event: &Event) -> &str {
     named.split(';').next().unwrap_or_default().trim()
 }
 
-/// Those of the sender, without what was masked.
+/// The sender's headers, without those that were masked.
 fn headers(event: &Event) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in &event.headers {

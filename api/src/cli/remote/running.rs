@@ -33,19 +33,19 @@ pub struct DeployArgs {
     #[arg(long)]
     require_replay: bool,
     #[command(flatten)]
-    said: Said,
+    confirmed: Confirmations,
     /// Only say what would happen.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// What whoever deploys says to what the environment's rules have found.
+/// What the user confirms of the findings of the environment's rules.
 #[derive(Args, Debug)]
-struct Said {
-    /// Deploy although recorded events are treated differently, because that is wanted; the audit log tells it.
+struct Confirmations {
+    /// Deploy even if recorded events are treated differently; the audit log notes it.
     #[arg(long)]
     acknowledge_differences: bool,
-    /// Deploy although it may reach more than what is deployed; needs the role admin, and the audit log tells it.
+    /// Deploy even if the version may reach more than the deployed one; needs the role admin, and the audit log notes it.
     #[arg(long)]
     approve_rights: bool,
 }
@@ -62,7 +62,7 @@ pub struct PromoteArgs {
     #[arg(long)]
     to: String,
     #[command(flatten)]
-    said: Said,
+    confirmed: Confirmations,
     /// Only say what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -155,8 +155,8 @@ pub fn deploy(args: &DeployArgs) -> Result<ExitCode, Failure> {
             "move": false,
             "requireTests": args.require_tests,
             "requireReplay": args.require_replay,
-            "acknowledgeDifferences": args.said.acknowledge_differences,
-            "approveRights": args.said.approve_rights,
+            "acknowledgeDifferences": args.confirmed.acknowledge_differences,
+            "approveRights": args.confirmed.approve_rights,
             "dryRun": args.dry_run,
         });
         let path = format!("/api/patterns/{id}/deploy");
@@ -189,8 +189,8 @@ pub fn promote(args: &PromoteArgs) -> Result<ExitCode, Failure> {
         let body = json!({
             "environmentId": to,
             "dryRun": args.dry_run,
-            "acknowledgeDifferences": args.said.acknowledge_differences,
-            "approveRights": args.said.approve_rights,
+            "acknowledgeDifferences": args.confirmed.acknowledge_differences,
+            "approveRights": args.confirmed.approve_rights,
         });
         let path = format!("/api/deployments/{from}/promote");
         let done = server.ask(Method::POST, &path, Some(&body)).await;
@@ -202,7 +202,7 @@ pub fn promote(args: &PromoteArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A refusal with the command that looks into it, and the flag that says that it is wanted.
+/// A refusal with the command that looks into it, and the flag that deploys all the same.
 fn refused(error: Error, name: &str, environment: &str) -> Failure {
     let Error::Refused { code, .. } = &error else {
         return error.into();
@@ -210,7 +210,7 @@ fn refused(error: Error, name: &str, environment: &str) -> Failure {
     let more = match code.as_str() {
         "TESTS_FAILED" => format!("`heddle test {name}` runs the tests of this directory"),
         "REPLAY_DIFFERS" => format!(
-            "`heddle replay {name} --env {environment}` shows the differences, of what is here; `--acknowledge-differences` says that they are wanted"
+            "`heddle replay {name} --env {environment}` shows how the files here differ; `--acknowledge-differences` deploys them all the same"
         ),
         "RIGHTS_NOT_APPROVED" => "`--approve-rights` approves them, with the key of an admin".to_owned(),
         _ => return error.into(),

@@ -1,4 +1,4 @@
-//! What people are told of what differs between a directory and its server.
+//! Sentences about differences between a directory and its server.
 
 use heddle_remote::change::Change;
 use heddle_remote::merge::Conflict;

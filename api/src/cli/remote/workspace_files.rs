@@ -12,7 +12,7 @@ use heddle_remote::server::{Server, plain};
 use heddle_remote::sync::{Done, PushOptions, Since};
 use serde_json::{Value, json};
 
-/// Of environments, when they are named.
+/// Before the names of environments' files.
 const FOLDER: &str = "environments/";
 
 /// What a command is about; `None`: all.
@@ -254,7 +254,7 @@ impl WorkspaceFiles {
     }
 }
 
-/// Where nothing is listed and nothing is there, there is nothing to tell.
+/// Where nothing is listed and nothing is there, there is nothing to print.
 fn is_told(connections: &Connections) -> bool {
     connections.there != Since::Same || !connections.missing.is_empty()
 }

@@ -19,7 +19,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Of all patterns. Those that don't compile have none.
+    /// The coverage of all patterns. Those that don't compile have none.
     pub fn of_all(subjects: &[Subject], jobs: &[Job], ended: &[Ended]) -> Vec<Coverage> {
         let of = |(place, subject): (usize, &Subject)| {
             let own = jobs.iter().zip(ended).filter(|(job, _)| job.subject == place);

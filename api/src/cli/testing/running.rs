@@ -75,7 +75,7 @@ pub struct Ended {
 
 /// An execution of a node.
 pub struct Step {
-    /// Of one in a composite, with the composite's before it.
+    /// The id; in a composite, after the composite's.
     pub node_id: String,
     /// Iterations of loops that it was in.
     pub path: String,

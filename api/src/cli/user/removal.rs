@@ -9,8 +9,9 @@ use heddle_execution::remove_sqlite_files;
 use heddle_model::audit::Origin;
 use heddle_model::clock::Clock;
 use heddle_model::error::chain;
+use heddle_model::tenant::Tenant;
 use heddle_service::removing::in_the_way;
-use heddle_store::removal::{self, OwnedAlone, Plan};
+use heddle_store::removal::{self, Plan};
 use heddle_store::{Store, StoreError};
 use serde_json::json;
 
@@ -55,8 +56,10 @@ pub(super) async fn remove(
     match removed.await {
         Ok(plan) => {
             for workspace in &plan.go {
-                remove_files(config, workspace).await?;
+                let of = format!("of the workspace {}", workspace.name);
+                remove_files(config, Tenant::Workspace(workspace.id), &of).await?;
             }
+            remove_files(config, Tenant::User(id), "outside of workspaces").await?;
             report(json, &user.email, &plan, true)
         }
         Err(Refused::InTheWay(plan)) => Err(conflict(&plan)),
@@ -64,15 +67,15 @@ pub(super) async fn remove(
     }
 }
 
-/// Removes the files of a workspace that is gone.
-async fn remove_files(config: &Config, workspace: &OwnedAlone) -> Result<(), Failure> {
-    let removed = remove_sqlite_files(config.sqlite_dir.as_deref(), workspace.id).await;
+/// Removes the SQLite files of somebody who is gone.
+async fn remove_files(config: &Config, tenant: Tenant, of: &str) -> Result<(), Failure> {
+    let removed = remove_sqlite_files(config.sqlite_dir.as_deref(), tenant).await;
     removed.map_err(|error| {
-        let (name, why) = (&workspace.name, chain(&error));
+        let why = chain(&error);
         Failure::new(
             Exit::File,
             "FILE",
-            format!("The account is removed, but SQLite files of the workspace {name} stay: {why}"),
+            format!("The account is removed, but SQLite files {of} stay: {why}"),
         )
     })
 }

@@ -102,7 +102,7 @@ pub(super) async fn submit(
     };
     let RunAsking { tenant, owner, .. } = app.executions.run_asking(run).await?;
     let (parts, body) = request.into_parts();
-    // On every way out before the run has them, the files go.
+    // Whenever this ends before the run has the files, they are removed.
     let (sent, mut files) = received(app, (tenant, owner), &form, (&parts, body)).await?;
     let bytes = sent.bytes().saturating_add(page::bytes(&form));
     let work = move || look_at(&form, &parts, sent, by_page);
@@ -133,7 +133,7 @@ pub(super) async fn submit(
     Ok(response(called, by_page))
 }
 
-/// What came of what was sent, once it was looked at.
+/// The outcome of checking what was sent.
 enum Outcome {
     /// The event.
     Taken(String),

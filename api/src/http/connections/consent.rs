@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Of what a provider sends back: it is as long as the provider likes.
+/// Characters of what a provider sends back, which is as long as the provider likes.
 const SENT_BACK_CHARS_MAX: usize = 8_000;
 const ERROR_CHARS_MAX: usize = 200;
 

@@ -158,7 +158,7 @@ pub fn sent(form: &Form) -> Response {
         return response;
     }
     let text = format!("<p class=\"text\">{}</p>", all(&form.thanks));
-    said(Response::new(Body::empty()), "Thank you", &text)
+    message_page(Response::new(Body::empty()), "Thank you", &text)
 }
 
 /// What people see whose run has ended, or goes on without them, and has not answered itself.
@@ -202,7 +202,7 @@ pub fn elsewhere(address: &str) -> Response {
 /// Browsers look again at this address by themselves, and people by the link.
 fn later(address: &str, seconds: u32, (title, text): (&str, &str)) -> Response {
     let text = format!("<p>{text}</p><p><a href=\"{}\">Look now</a></p>", all(address));
-    let mut response = said(Response::new(Body::empty()), title, &text);
+    let mut response = message_page(Response::new(Body::empty()), title, &text);
     if let Ok(refresh) = HeaderValue::from_str(&format!("{seconds}; url={address}")) {
         response.headers_mut().insert(REFRESH, refresh);
     }
@@ -224,19 +224,19 @@ pub fn choice(open: &[OpenStep], to: impl Fn(&OpenStep) -> String) -> Response {
         let _ = write!(text, "<li><a href=\"{}\">{title}</a></li>", all(&to(step)));
     }
     text.push_str("</ul>");
-    said(Response::new(Body::empty()), "What comes next", &text)
+    message_page(Response::new(Body::empty()), "What comes next", &text)
 }
 
 /// The same answers came again: the page was reloaded, or the button pressed twice.
 pub fn sent_before() -> Response {
     let text = "<p>You have already sent this. It arrived the first time, and nothing more was done now.</p>";
-    said(Response::new(Body::empty()), "Your answers have arrived", text)
+    message_page(Response::new(Body::empty()), "Your answers have arrived", text)
 }
 
 /// The answers have arrived, but what was to be done with them failed.
 pub fn failed(status: StatusCode) -> Response {
     let text = "<p>Your answers have arrived, but something went wrong with them. Please tell the person who gave you this form.</p>";
-    said(status.into_response(), "Something went wrong", text)
+    message_page(status.into_response(), "Something went wrong", text)
 }
 
 /// How it is said that there is no form, or that an answer was not taken.
@@ -259,10 +259,10 @@ const REFUSALS: Refusals = Refusals {
 /// Says why there is no form, or why it was not taken.
 pub fn refusal(error: ApiError) -> Response {
     let (title, text) = REFUSALS.of(&error);
-    said(error.into_response(), title, &format!("<p>{text}</p>"))
+    message_page(error.into_response(), title, &format!("<p>{text}</p>"))
 }
 
-fn said(response: Response, title: &str, text: &str) -> Response {
+fn message_page(response: Response, title: &str, text: &str) -> Response {
     page(response, title, &format!("<h1>{title}</h1>{text}"), false)
 }
 

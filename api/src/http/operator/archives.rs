@@ -67,10 +67,10 @@ struct ChangedAddress {
     /// `webhook` or `email`.
     #[schema(example = "webhook")]
     kind: &'static str,
-    /// Its unguessable part before.
+    /// Its unguessable part at the other service.
     #[schema(example = "5c1f1b0e6f3a4b7e9d2c8a7f6e5d4c3b")]
     from: String,
-    /// The same now.
+    /// Its unguessable part here.
     #[schema(example = "0e6f3a4b7e9d2c8a7f6e5d4c3b5c1f1b")]
     to: String,
 }
@@ -192,7 +192,7 @@ async fn begin_import(
     Ok((StatusCode::CREATED, Enveloped::new(begun.into())))
 }
 
-/// Tells how far the import of a workspace has come. It is told for a day after its end.
+/// Reports how far the import of a workspace has come, until a day after its end.
 #[utoipa::path(
     get, path = "/operator/imports/{id}", tag = "Operator", security(("operator" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),

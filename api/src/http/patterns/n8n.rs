@@ -31,7 +31,7 @@ use utoipa_axum::routes;
 const WORKFLOWS_MAX: usize = 50;
 /// Memory for each byte of the workflows' text, roughly: their copies and the patterns'.
 pub(super) const IMPORT_FACTOR: usize = 12;
-/// The same for each of their values besides.
+/// Memory for each value of the workflows besides.
 const VALUE_BYTES: usize = 256;
 /// Time for an import.
 const TIME_MAX: Duration = Duration::from_secs(120);

@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(import_openapi))
 }
 
-/// A document, in one of two forms, and which of its operations are wanted.
+/// A document, in one of two forms, and which of its operations to import.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OpenApiRequest {
@@ -55,10 +55,10 @@ struct OpenApiRequest {
     /// The document as text, in JSON or YAML, in place of `document`.
     #[schema(max_length = 16777216, example = "openapi: 3.1.0\npaths: {}\n")]
     text: Option<String>,
-    /// Ids of the operations that are wanted. Default, without `tags`: all.
+    /// Ids of the operations to import. Default, without `tags`: all.
     #[schema(max_items = 500, example = json!(["getPet"]))]
     operations: Option<Vec<String>>,
-    /// Tags of the operations that are wanted.
+    /// Tags of the operations to import.
     #[schema(max_items = 500, example = json!([]))]
     tags: Option<Vec<String>>,
     /// What the names of definitions begin with: letters and digits, the first of them small.
@@ -90,7 +90,7 @@ struct OpenApiAnswer {
 struct OpenApiReport {
     /// Connections that the definitions name.
     connections: Vec<OpenApiConnection>,
-    /// The operations that were wanted.
+    /// The operations that were asked for.
     operations: Vec<OpenApiOperation>,
     /// What could not be taken over.
     items: Vec<OpenApiItem>,
@@ -165,7 +165,7 @@ struct OpenApiItem {
     security(("bearer" = [])),
     responses(
         (status = 200, description = "The definitions", body = OpenApiAnswer),
-        (status = 400, description = "VALIDATION: the document cannot be imported, or lacks what is wanted", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the document cannot be imported, or lacks the operations that were asked for", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: viewers can't create patterns", body = ErrorBody),
     )

@@ -17,7 +17,7 @@ pub(super) struct Address {
     pub unsent_bytes: AtomicUsize,
     /// Requests of a client behind a proxy that are being answered.
     pub requests: AtomicUsize,
-    /// Of its refusals for too many requests.
+    /// The pace of its refusals for too many requests.
     pub pace: Pace,
 }
 

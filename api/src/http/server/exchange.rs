@@ -246,7 +246,7 @@ enum BodyRoom {
 }
 
 impl BodyRoom {
-    /// The same frame, whose bytes keep their room.
+    /// Has a frame's bytes keep their room until they are sent.
     fn keep(&self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, axum::Error> {
         let bytes = frame.data_ref().map_or(0, Bytes::len);
         let unsent = match self {

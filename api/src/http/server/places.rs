@@ -56,9 +56,9 @@ struct Held {
     next: u64,
     open: HashMap<u64, Arc<Connection>>,
     by_address: HashMap<IpAddr, (Arc<Address>, usize)>,
-    /// Those of them that have places in the reserve, the oldest first.
+    /// Connections that have places in the reserve, the oldest first.
     in_reserve: BTreeMap<u64, Arc<Connection>>,
-    /// Those of them that have been told to give way.
+    /// How many connections have been told to give way.
     leaving: usize,
     /// When nobody was found who could give way.
     barren_at: Option<u64>,

@@ -50,7 +50,7 @@ impl Admitted {
         self.deployed().unwrap_or(&self.endpoint.webhook)
     }
 
-    /// Who owns what is deployed: what has to be computed for senders takes its turns with what is for them.
+    /// Who owns what is deployed: what has to be computed for senders is computed in this user's turn.
     pub fn deployed_by(&self) -> Option<UserId> {
         Some(self.deployment.as_ref()?.owner)
     }
@@ -66,7 +66,7 @@ impl Admitted {
         Ok(row.owner_id)
     }
 
-    /// Whether whoever sends the form may be asked for more.
+    /// Whether those who send the form may get further pages.
     pub fn has_steps(&self) -> bool {
         let triggers = self
             .deployment
@@ -76,7 +76,7 @@ impl Admitted {
         triggers.any(|trigger| trigger.has_steps)
     }
 
-    /// Reads a body as far as the webhook takes it; what is too large hears of the setting that says so.
+    /// Reads a body up to the webhook's limit; the refusal of a larger one names the setting.
     pub async fn read(&self, app: &App, body: Body) -> Result<Bytes, ApiError> {
         let (bytes_max, setting) = self.bytes_max(app);
         read(body, bytes_max).await.map_err(|error| match error.code() {
@@ -206,7 +206,7 @@ pub fn fit(
     body_kind(webhook.accept, parts).map_err(|error| (WebhookStatus::SignatureInvalid, error))
 }
 
-/// Counts a request to its webhook and tenant, unless there are too many. Of a sender who is known: others must not use up
+/// Counts a request to its webhook and tenant, or refuses it. Only once its sender is known: others must not use up
 /// what senders have.
 pub fn limit(app: &App, admitted: &Admitted, at: Timestamp) -> Result<(), ApiError> {
     let limits = &app.webhooks.limits;

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 /// How long what is large waits for room before its sender is told that there is none.
 const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
-/// What is told then.
+/// The message then.
 const NO_ROOM: &str = "Too many large answers of this webhook's owner are being sent.";
 /// What a sender is told in place of an error's message.
 const UNTOLD: &str = "The run failed. Its record says why.";
@@ -47,7 +47,7 @@ struct Responded {
     body_type: String,
 }
 
-/// Whose run answers: it, the tenant whose files it may give, and the tenant's owner, for whom is read what it gives.
+/// The run that answers, the tenant whose files it may give, and the tenant's owner, in whose turn its answer is read.
 pub(super) type Answering = (RunId, Tenant, UserId);
 
 /// The answer to a sender that has waited for its run. Without `with_details` the error's message is left out: it may contain
@@ -134,12 +134,12 @@ pub(super) fn proven(challenge: String) -> Response {
 /// What Slack wants back, if it checks a new address.
 pub(super) fn challenge_of_slack(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Asked {
+    struct UrlVerification {
         r#type: String,
         challenge: String,
     }
-    let asked: Asked = serde_json::from_slice(body).ok()?;
-    (asked.r#type == "url_verification").then_some(asked.challenge)
+    let sent: UrlVerification = serde_json::from_slice(body).ok()?;
+    (sent.r#type == "url_verification").then_some(sent.challenge)
 }
 
 /// What [`end_of_run`] says of a run that has succeeded. The output is handed on as it is, however large and deep.
@@ -224,7 +224,7 @@ enum Content {
 }
 
 impl Content {
-    /// As many as it has in memory until it is sent.
+    /// Bytes that it has in memory until it is sent.
     fn bytes(&self) -> usize {
         match self {
             Content::Text(text) => text.len(),
@@ -357,7 +357,7 @@ async fn file(
     Ok((Body::from_stream(content), media_type, size))
 }
 
-/// Adds those that can be sent; of the others the run's log tells. A name in `Connection` would be one of the
+/// Adds headers that can be sent; the run's log names the others. A name in `Connection` would be one of the
 /// connection's too, but that header is not sent itself.
 pub(super) fn add_headers(headers: &mut HeaderMap, given: impl IntoIterator<Item = (String, String)>) {
     for (name, value) in given {

@@ -1,4 +1,4 @@
-//! What is known of a request to a webhook when it arrives, and of what its line in the log is made.
+//! What is known of a request to a webhook when it arrives, and goes into its line of the log.
 
 use super::chats;
 use super::chats::turn::Turn;

@@ -85,7 +85,7 @@ pub(super) async fn submit(
             }
             let session = given.session.unwrap_or_else(new_token);
             let (bytes, before) = (given.before.bytes(), given.before);
-            let again = move || again(&of_node, &session, &problem, &before);
+            let again = move || page_again(&of_node, &session, &problem, &before);
             let made = computing_if_large(admitted.deployed_by(), bytes, again).await;
             let response = made.unwrap_or_else(|error| page::refusal(error.into()));
             let refused = (response, error.message().to_owned());
@@ -114,14 +114,15 @@ pub(super) async fn submit(
     }));
     match event {
         Ok(event) => {
-            ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, None), None).await
+            let event = ingest::NewEvent::new(key, event, None);
+            ingest::accept_and_answer(app, arrival, admitted, &parts.headers, event, None).await
         }
         Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     }
 }
 
 /// The page again, with what is wrong with a message.
-fn again(chat: &Chat, session: &str, problem: &str, before: &Transcript) -> Response {
+fn page_again(chat: &Chat, session: &str, problem: &str, before: &Transcript) -> Response {
     let token = new_token();
     let shown = Shown::new(session, &token).with_mistake(problem);
     let mut response = page::chat(chat, &shown, before);

@@ -73,7 +73,7 @@ pub async fn unpacked(
     }
 }
 
-/// The same of a body that is read while it arrives. Neither it nor what comes of it may have more than `bytes_max`.
+/// The decompressed body of such a request while it arrives. Neither it nor what it decompresses to may have more than `bytes_max`.
 pub fn flowing<E>(
     headers: &HeaderMap,
     body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,

@@ -60,7 +60,7 @@ pub(super) async fn show(
     }
 }
 
-/// Gives the browser a secret, unless it has one: what it sends is told from what others send by that.
+/// Gives the browser a secret, unless it has one, by which what it sends is told from what others send.
 fn known_again(app: &App, headers: &HeaderMap, mut page: Response) -> Response {
     let given = || HeaderValue::from_str(&app.cookies.form_given(&cookie::generate())).ok();
     if app.cookies.form(headers).is_none()
@@ -71,7 +71,7 @@ fn known_again(app: &App, headers: &HeaderMap, mut page: Response) -> Response {
     page
 }
 
-/// By what an answer is known that comes twice. A token alone says nothing of who sends it: others may know it, or have given it.
+/// A key by which an answer that comes twice is recognised. A token alone says nothing of who sends it: others may know it, or have given it.
 fn key(app: &App, headers: &HeaderMap, token: &str) -> String {
     match app.cookies.form(headers) {
         Some(secret) => format!("form-of:{}", cookie::hash(&format!("{secret}:{token}"))),
@@ -116,7 +116,7 @@ pub(super) async fn submit(
     if let Err(closed) = is_open(arrival.ip, &admitted, &parts) {
         return ingest::refuse(&app, arrival, pattern, WebhookStatus::Inactive, closed).await;
     }
-    // Whatever comes of it but a run, the files go.
+    // Unless a run comes of it, the files are removed.
     let (sent, bytes, came) = match received(&app, &arrival, &admitted, (&parts, body)).await {
         Ok(received) => received,
         Err(error) => {
@@ -125,14 +125,15 @@ pub(super) async fn submit(
     };
     arrival.note_bytes(bytes);
     let parts = Arc::new(parts);
-    match looked_at(&app, &admitted, &parts, sent).await {
+    match check_answers(&app, &admitted, &parts, sent).await {
         Ok(Checked::Taken(token, event)) => {
             let run = came.and_then(|mut came| {
                 came.files.keep();
                 came.run
             });
             let key = token.map(|token| key(&app, &parts.headers, &token));
-            ingest::accepted_as(app, arrival, admitted, &parts.headers, (key, event, run), None).await
+            let event = ingest::NewEvent::new(key, event, run);
+            ingest::accept_and_answer(app, arrival, admitted, &parts.headers, event, None).await
         }
         Ok(Checked::Again(page, reason)) => {
             let refusal = (page, reason);
@@ -148,7 +149,7 @@ struct Files {
     files: ArrivedFiles,
 }
 
-/// What came of what was sent.
+/// The outcome of checking what was sent.
 enum Checked {
     /// The page's token, and the event.
     Taken(Option<String>, Box<RawValue>),
@@ -156,8 +157,8 @@ enum Checked {
     Again(Response, String),
 }
 
-/// Looks at what was sent: where no other request waits for it if it is large, or the form is.
-async fn looked_at(
+/// Checks what was sent: where no other request waits for it if it is large, or the form is.
+async fn check_answers(
     app: &App,
     admitted: &Admitted,
     parts: &Arc<Parts>,

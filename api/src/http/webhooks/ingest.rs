@@ -66,7 +66,7 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
         return Err(match limited {
             // Not logged, so that nobody fills the log with guesses.
             Err(limited) => ApiError::from(limited).into_response(),
-            // As for every path without such a method: nothing is told of the webhook.
+            // As every path answers that does not have such a method: so it does not reveal a webhook.
             Ok(()) if !matches!(parts.method, Method::POST | Method::GET | Method::HEAD) => {
                 not_allowed(["GET", "HEAD", "POST"])
             }
@@ -95,7 +95,7 @@ pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Ar
         }
         Err((status, error)) => return Err(refuse(app, arrival, pattern, status, error).await),
     }
-    // Strangers have nothing read of their bodies, and take no turn that others wait for: an issuer of tokens may take long to answer.
+    // Bodies of strangers are not read, and they take no turn that others wait for: an issuer of tokens may take long to answer.
     if admitted.webhook().authentication.scheme.is_in_head() {
         match sender::by_head(app, &admitted, parts).await {
             Ok(claims) => admitted.claims = claims,
@@ -127,7 +127,7 @@ pub(super) fn refuse(
     error: ApiError,
 ) -> BoxFuture<'_, Response> {
     let status = match (status, error.code()) {
-        // Nothing is wrong with what is only too much.
+        // A request that only comes at a bad time has no wrong signature.
         (WebhookStatus::SignatureInvalid, Code::RateLimited | Code::Unavailable) => {
             WebhookStatus::RateLimited
         }
@@ -138,7 +138,7 @@ pub(super) fn refuse(
     refuse_as(app, arrival, pattern, status, (response, reason))
 }
 
-/// Refuses what is too much. If that may be since all come through a proxy that is not trusted, the log says so.
+/// Refuses one request too many. If all requests may come through a proxy that is not trusted, the log says so.
 fn refuse_limited<'a>(
     app: &'a App,
     arrival: Arrival,
@@ -250,7 +250,8 @@ pub async fn deliver(
         return response;
     }
     drop(body);
-    accepted_as(app, arrival, admitted, &parts.headers, (key, event, None), turn).await
+    let event = NewEvent::new(key, event, None);
+    accept_and_answer(app, arrival, admitted, &parts.headers, event, turn).await
 }
 
 /// Makes the run of a request whose files are stored.
@@ -271,7 +272,8 @@ pub(super) async fn deliver_uploaded(
     };
     files.keep();
     let key = idempotency_key(&admitted.webhook().authentication, &parts.headers, &[]);
-    accepted_as(app, arrival, admitted, &parts.headers, (key, event, run), None).await
+    let event = NewEvent::new(key, event, run);
+    accept_and_answer(app, arrival, admitted, &parts.headers, event, None).await
 }
 
 /// Its event: made where no other request waits for it, if its fields are large.
@@ -298,13 +300,32 @@ async fn event_of_upload(
     apart(|| whole::beside(app, owner, work)).await
 }
 
-/// Accepts an event and answers.
-pub(super) async fn accepted_as(
+/// An event that is to start a run.
+pub(super) struct NewEvent {
+    /// What the sender says to make a second one the same run.
+    idempotency_key: Option<String>,
+    event: Box<RawValue>,
+    /// The run's id, if files were stored for it already.
+    run: Option<RunId>,
+}
+
+impl NewEvent {
+    pub fn new(idempotency_key: Option<String>, event: Box<RawValue>, run: Option<RunId>) -> Self {
+        NewEvent {
+            idempotency_key,
+            event,
+            run,
+        }
+    }
+}
+
+/// Accepts an event and answers its sender. `turn` is given back once the event is accepted.
+pub(super) async fn accept_and_answer(
     app: App,
     arrival: Arrival,
     admitted: Admitted,
     headers: &HeaderMap,
-    (key, event, id): (Option<String>, Box<RawValue>, Option<RunId>),
+    new: NewEvent,
     turn: Option<OwnedSemaphorePermit>,
 ) -> Response {
     let endpoint = admitted.endpoint.clone();
@@ -317,14 +338,14 @@ pub(super) async fn accepted_as(
     let leads_on = form.is_some() && !is_paused && admitted.has_steps();
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
     // One copy, for what is stored of the run and for the tap.
-    let text = Arc::<str>::from(event.get());
+    let text = Arc::<str>::from(new.event.get());
     // The tap is only looked at, and the sender may wait for long: what has no room is not kept for it.
     let room = app.webhooks.journal.tap_room(admitted.deployed_by(), text.len());
-    let to_mask = (has_credentials && room.is_some()).then(|| event.clone());
-    let outcome = accept(&app, &admitted, key, (event, text.clone(), id)).await;
+    let to_mask = (has_credentials && room.is_some()).then(|| new.event.clone());
+    let outcome = accept(&app, &admitted, new, text.clone()).await;
     // Its sender may wait for long.
     drop(turn);
-    // What is masked there need not be kept.
+    // The tap gets the event with its credentials masked.
     let tapped: Arc<str> = match to_mask {
         Some(event) => {
             // Its sender may wait for long, as above.
@@ -454,14 +475,9 @@ pub(super) fn event_with(
     event::of_request(&received, added).map_err(ApiError::internal)
 }
 
-async fn accept(
-    app: &App,
-    admitted: &Admitted,
-    key: Option<String>,
-    (event, text, id): (Box<RawValue>, Arc<str>, Option<RunId>),
-) -> Outcome {
+async fn accept(app: &App, admitted: &Admitted, new: NewEvent, text: Arc<str>) -> Outcome {
     let endpoint = &admitted.endpoint;
-    let idempotency = key.map(|key| (endpoint.id, key));
+    let idempotency = new.idempotency_key.map(|key| (endpoint.id, key));
     let Some((deployment, webhook)) = admitted.deployment.as_ref().zip(admitted.deployed()) else {
         return apart(|| capture(app, admitted, idempotency)).await;
     };
@@ -469,8 +485,8 @@ async fn accept(
         return apart(|| capture(app, admitted, idempotency)).await;
     }
     if deployment.is_paused {
-        // One that waits already does not count again.
-        match apart(|| known(app, idempotency.as_ref())).await {
+        // An event whose run waits already does not count again.
+        match apart(|| existing_run(app, idempotency.as_ref())).await {
             Ok(Some(run)) => return Outcome::Duplicate(run),
             Ok(None) => {}
             Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
@@ -482,12 +498,12 @@ async fn accept(
         deployment: deployment.clone(),
         triggered_by: TriggeredBy::Webhook,
         node_id: Some(endpoint.node_id.clone()),
-        event,
+        event: new.event,
         text: Some(text),
         idempotency: idempotency.map(|(endpoint, key)| IdempotencyKey::of_endpoint(endpoint, key)),
         wait: waits,
         caller: None,
-        id,
+        id: new.run,
     };
     let accepted = match deployment.is_paused {
         true => apart(|| app.executions.accept_paused(run)).await,
@@ -500,9 +516,9 @@ async fn accept(
     }
 }
 
-/// What comes while nothing is deployed is a duplicate too, if it had its run before.
+/// Captures an event that comes while nothing is deployed. It is a duplicate if it had a run before.
 async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId, String)>) -> Outcome {
-    match known(app, idempotency.as_ref()).await {
+    match existing_run(app, idempotency.as_ref()).await {
         Ok(Some(run)) => return Outcome::Duplicate(run),
         Ok(None) => {}
         Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
@@ -517,7 +533,7 @@ async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId
 }
 
 /// The run that an event with this key has had.
-async fn known(app: &App, key: Option<&(EndpointId, String)>) -> Result<Option<RunId>, StoreError> {
+async fn existing_run(app: &App, key: Option<&(EndpointId, String)>) -> Result<Option<RunId>, StoreError> {
     let Some((endpoint, key)) = key else {
         return Ok(None);
     };

@@ -58,7 +58,7 @@ pub(super) async fn by_head(
     Ok(Some(claims.map_err(|refusal| rejected("sender", &refusal))?))
 }
 
-/// The same for all other proofs.
+/// Whether the sender is who they must be, by any proof but a token.
 pub(super) fn by_signature(
     app: &App,
     admitted: &Admitted,

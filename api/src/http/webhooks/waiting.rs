@@ -63,7 +63,7 @@ pub(super) fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
     always || is_authors(admitted.deployment.as_deref(), ended)
 }
 
-/// The same, of an end that is told later.
+/// Decides as [`tells_errors`] does, for an end that comes after `admitted` is gone.
 pub(super) fn later_errors(admitted: &Admitted) -> impl Fn(&Ended) -> bool + Send + Sync + use<> {
     let deployment = admitted.deployment.clone();
     let always = admitted.deployed().is_some_and(|webhook| webhook.tells_errors);

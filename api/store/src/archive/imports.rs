@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 /// Why the workspace is suspended meanwhile.
 const UNDER_WAY: &str = "it is being imported";
-/// The same afterwards.
+/// Why it is suspended once the import has finished.
 const FINISHED: &str = "it was imported: resume it once its addresses lead here";
 /// How long people without an account have to accept their invitation.
 const INVITATION_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -62,7 +62,7 @@ pub struct ImportRow {
 
 /// How far it has come, to be written down.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct ImportProgress<'a> {
     /// The number of the part that comes next.
     pub next_part: i64,
     /// What is not as it was.
@@ -168,12 +168,16 @@ pub async fn begin(db: &mut Db<'_>, vault: &Vault, new: NewImport) -> Result<Wor
 }
 
 /// Notes how far an import has come.
-pub async fn note(db: &mut Db<'_>, workspace: WorkspaceId, standing: Standing<'_>) -> Result<(), StoreError> {
+pub async fn note(
+    db: &mut Db<'_>,
+    workspace: WorkspaceId,
+    progress: ImportProgress<'_>,
+) -> Result<(), StoreError> {
     let update = sql("update imports set next_part = ?, report = ?, touched_at = ? where workspace_id = ?");
     let update = update
-        .bind(standing.next_part)
-        .bind(serde_json::to_string(standing.report)?)
-        .bind(standing.now)
+        .bind(progress.next_part)
+        .bind(serde_json::to_string(progress.report)?)
+        .bind(progress.now)
         .bind(workspace);
     db.execute(update).await.map(drop)
 }

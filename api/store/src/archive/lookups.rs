@@ -3,6 +3,7 @@
 
 use super::ArchiveError;
 use super::adding::{Adding, Row};
+use super::names::environment_of;
 use super::part::{Column, Kind, Of, Part};
 use crate::accounts::email_key;
 use crate::db::{Db, sql};
@@ -64,6 +65,12 @@ impl Adding<'_> {
                     let there = self.there(db, Of::Environment, ids).await?;
                     known.rows.entry(Of::Environment).or_default().extend(there);
                 }
+                Kind::ScopeOfPattern => {
+                    let environments = texts(name).filter_map(environment_of);
+                    let ids = environments.filter_map(|id| self.names.id(id).ok()).collect();
+                    let there = self.there(db, Of::Environment, ids).await?;
+                    known.rows.entry(Of::Environment).or_default().extend(there);
+                }
                 Kind::Address(of) => known.addresses.extend(taken(db, *of, texts(name)).await?),
                 _ => {}
             }
@@ -97,7 +104,7 @@ impl Adding<'_> {
         Ok(noted)
     }
 
-    /// Those of these ids that are of rows of the workspace.
+    /// Which of these ids are those of rows of the workspace.
     pub(super) async fn there(
         &self,
         db: &mut Db<'_>,
@@ -163,7 +170,7 @@ pub(super) async fn account(
         .map(|(user, _)| user))
 }
 
-/// Those of these addresses that somebody has.
+/// Which of these addresses are taken.
 async fn taken(
     db: &mut Db<'_>,
     of: Of,

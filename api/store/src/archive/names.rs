@@ -1,4 +1,4 @@
-//! What ids of an archive become: the same where the workspace's own id was free, and otherwise ids that follow from the new
+//! The ids that an archive's objects get: their own where the workspace's id was free, and otherwise ids that follow from the new
 //! workspace's and the former, so that nothing has to be remembered of them. Texts that name patterns and connections
 //! by their ids are told what these are now.
 
@@ -118,6 +118,12 @@ impl Names {
         }
         found
     }
+}
+
+/// The environment in the scope of values that a pattern's further deployment keeps; `None`: they are of its main one.
+pub(super) fn environment_of(scope: &str) -> Option<&str> {
+    let (_, environment) = scope.strip_prefix("pattern/")?.split_once('/')?;
+    Some(environment)
 }
 
 /// Whether this is an id as it is written.

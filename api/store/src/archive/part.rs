@@ -33,9 +33,9 @@ pub(super) enum Kind {
     Was(Of),
     /// An empty text, or the id of an environment that is or was there.
     Slot,
-    /// An id of whatever, as history tells it.
+    /// An id of any object in a history; the object may be gone.
     Past,
-    /// The same, which may be a user's.
+    /// An id of any object in a history, or of a user.
     PastOrUser,
     /// The workspace itself.
     Workspace,
@@ -49,24 +49,24 @@ pub(super) enum Kind {
     Module,
     /// Text of at most so many bytes, and whether it may be null.
     Text(usize, bool),
-    /// The same as JSON.
+    /// JSON of at most so many bytes, and whether it may be null.
     Json(usize, bool),
     /// An entry of a journal, as it is stored.
     Entry,
-    /// The same as one of few names.
+    /// One of few names, by a function that knows them.
     Name(fn(&str) -> bool),
     /// An address that is unique everywhere.
     Address(Of),
     /// A number or time.
     Int,
-    /// The same, or null.
+    /// A number or time, or null.
     MaybeInt,
     /// A number that is not negative.
     Size,
     Bool,
     /// `workspace/<id>`.
     ScopeOfWorkspace,
-    /// `pattern/<id>`, as `pattern_id` has it.
+    /// `pattern/<id>`, as `pattern_id` has it, and of a further deployment `pattern/<id>/<environment>`.
     ScopeOfPattern,
 }
 

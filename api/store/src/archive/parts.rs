@@ -440,7 +440,8 @@ pub(super) static PARTS: &[Part] = &[
         "values_of_patterns",
         "key_values",
         (Each::Pattern, "key_values t where t.pattern_id = ?"),
-        keys!["t.key"],
+        // Each of a pattern's deployments may have the same keys.
+        keys!["t.scope", "t.key"],
         columns![
             scope Kind::ScopeOfPattern, key NAME, value JSON, expires_at Kind::MaybeInt,
             pattern_id Kind::Within(Of::Pattern), owner_id Kind::Owner

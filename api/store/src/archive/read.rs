@@ -62,7 +62,7 @@ impl Place {
 }
 
 impl Reading {
-    /// Of a workspace, from its beginning.
+    /// Reads a workspace from its first row.
     pub const fn new(workspace: WorkspaceId) -> Self {
         Reading {
             workspace,
@@ -251,7 +251,7 @@ fn objects(db: &Db<'_>, part: &'static Part) -> Sql {
     let mut comma = "'";
     for Column { name, kind } in part.columns {
         // It follows from what it is for.
-        if matches!(kind, Kind::ScopeOfWorkspace | Kind::ScopeOfPattern) {
+        if matches!(kind, Kind::ScopeOfWorkspace) {
             continue;
         }
         query = query.push(comma).push(name).push("', ");

@@ -27,9 +27,9 @@ pub struct Report {
 pub struct Readdressed {
     /// Whether it is one of mail.
     pub is_mail: bool,
-    /// Its unguessable part before.
+    /// Its unguessable part at the other service.
     pub from: String,
-    /// The same now.
+    /// Its unguessable part here.
     pub to: String,
 }
 

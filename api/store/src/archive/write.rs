@@ -4,6 +4,7 @@ use super::ArchiveError;
 use super::adding::{Adding, Row};
 use super::fields::arg;
 use super::lookups::{Known, account};
+use super::names::environment_of;
 use super::part::{Column, Kind, Of, Part, Sealed};
 use super::parts::{DEPLOYMENTS, JOURNALS, MODULES, PARTS, PEOPLE, RUNS, SCHEDULES, SUBSCRIPTIONS};
 use super::read::{MODULE, OPENED, aad};
@@ -202,6 +203,14 @@ impl Adding<'_> {
         let text = value.as_str();
         let needed = || text.ok_or("must be text");
         let id = |text: &str| self.names.id(text).map_err(|_| "must be an id");
+        // What is not there leads nowhere.
+        let was = |of: Of, former: &str| {
+            let id = id(former)?;
+            Ok::<String, &'static str>(match is_there(of, &id) {
+                true => id,
+                false => self.names.other(former),
+            })
+        };
         Ok(match kind {
             Kind::Id => id(needed()?)?.into(),
             Kind::Within(of) => {
@@ -212,23 +221,9 @@ impl Adding<'_> {
                 }
             }
             Kind::Was(_) | Kind::Past | Kind::Author if value.is_null() => Value::Null,
-            Kind::Was(of) => {
-                let former = needed()?;
-                let id = id(former)?;
-                match is_there(of, &id) {
-                    true => id.into(),
-                    false => self.names.other(former).into(),
-                }
-            }
+            Kind::Was(of) => was(of, needed()?)?.into(),
             Kind::Slot if text == Some("") => value,
-            Kind::Slot => {
-                let former = needed()?;
-                let id = id(former)?;
-                match is_there(Of::Environment, &id) {
-                    true => id.into(),
-                    false => self.names.other(former).into(),
-                }
-            }
+            Kind::Slot => was(Of::Environment, needed()?)?.into(),
             Kind::PastOrUser if text.is_some_and(|id| known.users.contains_key(id)) => {
                 self.renamed(Kind::Author, value, row, known)?
             }
@@ -263,8 +258,12 @@ impl Adding<'_> {
             Kind::ScopeOfWorkspace => format!("workspace/{}", self.names.workspace).into(),
             Kind::ScopeOfPattern => {
                 let pattern = row.get("pattern_id").and_then(Value::as_str);
-                let pattern = pattern.ok_or("needs a pattern")?;
-                format!("pattern/{}", id(pattern)?).into()
+                let pattern = id(pattern.ok_or("needs a pattern")?)?;
+                // Archives of earlier versions don't tell it.
+                match text.and_then(environment_of) {
+                    Some(former) => format!("pattern/{pattern}/{}", was(Of::Environment, former)?).into(),
+                    None => format!("pattern/{pattern}").into(),
+                }
             }
             Kind::Json(..) if !known.named.is_empty() => match value {
                 Value::String(text) => self.names.rewritten(text, &known.named).into(),

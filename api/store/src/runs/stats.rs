@@ -89,7 +89,7 @@ pub async fn duration_ms_at(
     Ok(found.map(|(duration,)| duration))
 }
 
-/// How many of the same runs each trigger has started.
+/// How many of the deployment's runs since then each trigger has started.
 pub async fn by_trigger(
     db: &mut Db<'_>,
     scope: &Scope,
@@ -111,7 +111,7 @@ pub async fn by_trigger(
         .collect())
 }
 
-/// The same runs by stretches of `size_ms`, those without runs left out.
+/// The deployment's runs since then by stretches of `size_ms`, those without runs left out.
 pub async fn buckets(
     db: &mut Db<'_>,
     scope: &Scope,

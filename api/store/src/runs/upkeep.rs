@@ -248,7 +248,7 @@ pub async fn end_of(db: &mut Db<'_>, run: RunId) -> Result<Option<EndRow>, Store
 
 /// A run's end as those who look on hear of it.
 #[derive(Clone, Debug, FromRow)]
-pub struct ToldEnd {
+pub struct WatchedEnd {
     /// Whose it is.
     pub deployment_id: DeploymentId,
     /// State.
@@ -265,8 +265,8 @@ pub struct ToldEnd {
     pub error: Option<String>,
 }
 
-/// What is told of a run's end; `None`: it goes on, or is gone.
-pub async fn told_end(db: &mut Db<'_>, run: RunId) -> Result<Option<ToldEnd>, StoreError> {
+/// A run's end, for those who watch it; `None`: it goes on, or is gone.
+pub async fn watched_end(db: &mut Db<'_>, run: RunId) -> Result<Option<WatchedEnd>, StoreError> {
     let query = sql(
         "select deployment_id, status, triggered_by, attempt, accepted_at, error from runs
          where id = ? and status <> 'running'",
@@ -274,7 +274,7 @@ pub async fn told_end(db: &mut Db<'_>, run: RunId) -> Result<Option<ToldEnd>, St
     db.optional(query.bind(run)).await
 }
 
-/// A run as whoever fills in its forms has to do with it.
+/// A run, as far as it matters to people who fill in its forms.
 #[derive(Clone, Debug, FromRow)]
 pub struct AskingRow {
     /// State.
@@ -292,7 +292,7 @@ pub async fn asking(db: &mut Db<'_>, run: RunId) -> Result<Option<AskingRow>, St
         .await
 }
 
-/// Those of these runs that have not ended.
+/// Which of these runs have not ended.
 pub async fn running_of(db: &mut Db<'_>, runs: &[RunId]) -> Result<Vec<(RunId,)>, StoreError> {
     let query = sql("select id from runs where status = 'running' and id in ");
     db.all(query.list(runs.iter().map(RunId::to_string))).await

@@ -41,7 +41,7 @@ impl WaitingRow {
 /// Which callbacks a list has.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this pattern only.
+    /// Only callbacks of this pattern.
     pub pattern: Option<PatternId>,
     /// After this one in the list.
     pub after: Option<(RunId, String)>,

@@ -65,13 +65,13 @@ pub struct Source {
 /// Which runs a list shows.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this state only.
+    /// Only runs of this state.
     pub status: Option<RunStatus>,
     /// Started by this only.
     pub triggered_by: Option<TriggeredBy>,
-    /// Of this pattern only.
+    /// Only runs of this pattern.
     pub pattern: Option<PatternId>,
-    /// Of deployments in this environment only.
+    /// Only runs of deployments in this environment.
     pub environment: Option<EnvironmentId>,
     /// What is searched for.
     pub search: Option<Search>,

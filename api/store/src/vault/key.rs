@@ -109,7 +109,7 @@ impl Key {
 pub struct ArchiveKey(Key);
 
 impl ArchiveKey {
-    /// Of these bytes.
+    /// A key of these bytes.
     pub fn new(bytes: &[u8; MASTER_KEY_BYTES]) -> Self {
         ArchiveKey(Key::new(bytes))
     }

@@ -30,7 +30,7 @@ pub(super) fn takes_null(schema: &Schema) -> bool {
 }
 
 /// A schema in a few words.
-pub(super) fn wanted(schema: &Schema) -> String {
+pub(super) fn expected(schema: &Schema) -> String {
     match schema {
         Schema::Any => "any value".to_owned(),
         Schema::String => "text".to_owned(),
@@ -42,9 +42,9 @@ pub(super) fn wanted(schema: &Schema) -> String {
         Schema::Enum(names) => format!("one of {}", list(names.iter().copied())),
         Schema::Array(_) => "an array".to_owned(),
         Schema::Object(_) | Schema::Map(_) => "an object".to_owned(),
-        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => wanted(inner),
+        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => expected(inner),
         Schema::OneOf(choices) => {
-            let mut words: Vec<String> = choices.iter().map(wanted).collect();
+            let mut words: Vec<String> = choices.iter().map(expected).collect();
             words.dedup();
             words.join(" or ")
         }

@@ -1,6 +1,7 @@
 //! Determines whether an expression may change its input values. If not, it does not matter when they are read.
 
-use super::super::syntax::{called_method, deletes, without_parentheses};
+use super::super::syntax::{called_method, is_target, without_parentheses};
+use heddle_values::methods::Method;
 use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::Semantic;
@@ -61,19 +62,24 @@ const MAKING: &[&str] = &[
 
 /// Names by which code does what can't be seen in it.
 const HIDING_NAMES: &[&str] = &["Function", "Proxy", "Reflect", "eval"];
-const HIDING_MEMBERS: &[&str] = &["__proto__", "constructor"];
+const HIDING_MEMBERS: &[&str] = &["__defineGetter__", "__defineSetter__", "__proto__", "constructor"];
+
+/// Methods of functions by which these get any value as their `this`.
+const GIVING_THIS: &[&str] = &["apply", "bind", "call"];
 
 /// Whether a value that came from outside may be another one after the evaluation. In doubt it may.
 pub(super) fn may_change_values(semantic: &Semantic<'_>) -> bool {
     let nodes = semantic.nodes();
+    let this_is_given = nodes.iter().any(|node| gives_this(node.kind()));
     nodes.iter().any(|node| match node.kind() {
         AstKind::IdentifierReference(name) => HIDING_NAMES.contains(&name.name.as_str()),
         AstKind::StaticMemberExpression(member) => {
             let name = member.property.name.as_str();
-            let is_own = matches!(
-                without_parentheses(&member.object),
-                ast::Expression::ThisExpression(_)
-            );
+            let is_own = !this_is_given
+                && matches!(
+                    without_parentheses(&member.object),
+                    ast::Expression::ThisExpression(_)
+                );
             let parent = nodes.parent_kind(node.id());
             HIDING_MEMBERS.contains(&name)
                 || (!is_own && is_target(member.span, parent))
@@ -84,33 +90,49 @@ pub(super) fn may_change_values(semantic: &Semantic<'_>) -> bool {
             match without_parentheses(&member.expression) {
                 ast::Expression::StringLiteral(name) => {
                     let name = name.value.as_str();
-                    is_changing(name) || HIDING_MEMBERS.contains(&name) || is_target(member.span, parent)
+                    changes_or_hides(name) || is_target(member.span, parent)
                 }
                 ast::Expression::NumericLiteral(_) => is_target(member.span, parent),
                 // `list[index]` is read; what is called or assigned to may be anything.
                 _ => is_target(member.span, parent) || is_called(member.span, parent),
             }
         }
+        // `{ push }` of a list or of a prototype, which then is called without its name.
+        AstKind::BindingProperty(property) => key_name(&property.key).is_some_and(changes_or_hides),
+        AstKind::AssignmentTargetPropertyIdentifier(property) => changes_or_hides(&property.binding.name),
+        AstKind::AssignmentTargetPropertyProperty(property) => {
+            key_name(&property.name).is_some_and(changes_or_hides)
+        }
         AstKind::PrivateFieldExpression(_) | AstKind::Super(_) => true,
         _ => false,
     })
 }
 
-/// Whether a node at this place is assigned to or deleted by its parent.
-pub(super) fn is_target(span: Span, parent: AstKind<'_>) -> bool {
-    match parent {
-        AstKind::AssignmentExpression(assignment) => assignment.left.span() == span,
-        AstKind::UpdateExpression(_)
-        | AstKind::ArrayAssignmentTarget(_)
-        | AstKind::ObjectAssignmentTarget(_)
-        | AstKind::AssignmentTargetRest(_)
-        | AstKind::AssignmentTargetPropertyIdentifier(_)
-        | AstKind::AssignmentTargetPropertyProperty(_) => true,
-        AstKind::AssignmentTargetWithDefault(target) => target.binding.span() == span,
-        AstKind::UnaryExpression(unary) => deletes(unary),
-        AstKind::ForInStatement(statement) => statement.left.span() == span,
-        AstKind::ForOfStatement(statement) => statement.left.span() == span,
+/// Whether a function may get as its `this` what it has not made.
+fn gives_this(kind: AstKind<'_>) -> bool {
+    match kind {
+        AstKind::StaticMemberExpression(member) => GIVING_THIS.contains(&member.property.name.as_str()),
+        // `list.forEach(function () { … }, this)`
+        AstKind::CallExpression(call) if call.arguments.len() > 1 => {
+            let method = called_method(call).and_then(|(name, _)| Method::from_name(name));
+            let callback = method.and_then(Method::callback);
+            callback.is_some_and(|callback| callback.position == 0)
+        }
         _ => false,
+    }
+}
+
+/// Whether what has this name may change or hide something, wherever it is called.
+fn changes_or_hides(name: &str) -> bool {
+    is_changing(name) || HIDING_MEMBERS.contains(&name)
+}
+
+/// The name of a property that is written out.
+fn key_name<'k>(key: &'k ast::PropertyKey<'_>) -> Option<&'k str> {
+    match key {
+        ast::PropertyKey::StaticIdentifier(name) => Some(name.name.as_str()),
+        ast::PropertyKey::StringLiteral(name) => Some(name.value.as_str()),
+        _ => None,
     }
 }
 

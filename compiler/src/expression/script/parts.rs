@@ -1,11 +1,11 @@
 //! Parts of an expression that are compiled and handed to the script.
 
 use super::super::lowering::Lowering;
-use super::super::syntax::range;
+use super::super::syntax::{is_target, range};
 use super::super::tree::parsed;
 use super::super::{Element, Expression, Name, Problem};
 use super::rewriting::{Rewriting, WORK_OF_BYTE};
-use heddle_values::methods::Global;
+use heddle_values::methods::{Global, Method};
 use heddle_values::{Array, Object, Value, ops};
 use oxc_allocator::Allocator;
 use oxc_ast::AstKind;
@@ -13,6 +13,7 @@ use oxc_ast::ast;
 use oxc_semantic::NodeId;
 use oxc_span::{GetSpan, Span};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// Ancestors that are looked at for a part, and how long it may be.
 const ANCESTORS_MAX: usize = 64;
@@ -47,9 +48,18 @@ impl Rewriting<'_, '_, '_> {
             .take(ANCESTORS_MAX)
             .filter(|candidate| is_part(nodes.kind(*candidate)))
             .filter(|candidate| !self.is_callee(*candidate) && !self.is_target(*candidate))
+            .filter(|candidate| !self.is_tagged(*candidate))
             .filter_map(|candidate| Some((candidate, self.compiled(candidate).ok()?)));
         let usable = parts.filter(|(_, part)| is_repeatable(part.clone(), only_constant));
-        usable.last()
+        // What makes a value gives the same one wherever it stands and each time, unlike what the engine evaluates.
+        let (mut found, mut made) = (None, None);
+        for part in usable {
+            match makes(&part.1) {
+                true => made = Some(part),
+                false => found = Some(part),
+            }
+        }
+        found.or(made.filter(|_| !only_constant))
     }
 
     /// The node and the members and calls that begin with it.
@@ -86,7 +96,12 @@ impl Rewriting<'_, '_, '_> {
         if span.size() > PART_BYTES_MAX || leaves_chain(kind) || self.uses_locals(span) {
             return Err(Vec::new());
         }
-        self.work(WORK_OF_BYTE * span.size() as usize)?;
+        self.work(WORK_OF_BYTE * span.size() as usize + self.elsewhere.len())?;
+        let Range { start, end } = range(span);
+        let has_name = |place: &Range<usize>| start <= place.start && place.end <= end;
+        if self.elsewhere.iter().any(has_name) {
+            return Err(Vec::new());
+        }
         let text = self.source.get(range(span)).unwrap_or_default();
         let allocator = Allocator::default();
         let tree = parsed(text, &allocator).map_err(|_| Vec::new())?;
@@ -94,7 +109,6 @@ impl Rewriting<'_, '_, '_> {
         if problems.is_empty() && reasons.is_empty() {
             return Ok(expression);
         }
-        let start = span.start as usize;
         for problem in &mut problems {
             problem.span = problem.span.start + start..problem.span.end + start;
         }
@@ -140,10 +154,17 @@ impl Rewriting<'_, '_, '_> {
         false
     }
 
+    /// Whether the node is the template behind a tag, which gets its pieces and not its text.
+    fn is_tagged(&self, node: NodeId) -> bool {
+        let nodes = self.semantic.nodes();
+        matches!(nodes.kind(node), AstKind::TemplateLiteral(_))
+            && matches!(nodes.parent_kind(node), AstKind::TaggedTemplateExpression(_))
+    }
+
     /// Whether the node is not read, but assigned to or deleted.
     fn is_target(&self, node: NodeId) -> bool {
         let nodes = self.semantic.nodes();
-        super::changes::is_target(nodes.kind(node).span(), nodes.parent_kind(node))
+        is_target(nodes.kind(node).span(), nodes.parent_kind(node))
     }
 }
 
@@ -203,6 +224,96 @@ fn is_value(part: &Expression, only_name: bool) -> bool {
         ) => matches!(arguments.first(), Some(Element::Item(value)) if is_value(value, false)),
         _ => false,
     }
+}
+
+/// Whether a part may make an array, an object or a date, which can be told from another one and be changed.
+fn makes(part: &Expression) -> bool {
+    match part {
+        Expression::Array(_) | Expression::Object(_) => true,
+        Expression::Member(inner, _)
+        | Expression::Index(inner, _)
+        | Expression::Optional(inner)
+        | Expression::Chain(inner) => makes(inner),
+        Expression::Logical(_, first, second) | Expression::Conditional(_, first, second) => {
+            makes(first) || makes(second)
+        }
+        Expression::Sequence(all) => all.last().is_some_and(makes),
+        Expression::Method(call) => match call.method {
+            Method::At
+            | Method::Concat
+            | Method::Find
+            | Method::FindLast
+            | Method::First
+            | Method::Last
+            | Method::Pop
+            | Method::Shift
+            | Method::Slice
+            | Method::ValueOf => makes(&call.receiver),
+            method => makes_a_value(method),
+        },
+        Expression::Global(Global::IfEmpty, arguments) => arguments.iter().any(|argument| {
+            let (Element::Item(value) | Element::Spread(value)) = argument;
+            makes(value)
+        }),
+        Expression::Global(global, _) => matches!(
+            global,
+            Global::ArrayFrom
+                | Global::ArrayOf
+                | Global::Jmespath
+                | Global::JSONParse
+                | Global::NewDate
+                | Global::ObjectAssign
+                | Global::ObjectEntries
+                | Global::ObjectFromEntries
+                | Global::ObjectKeys
+                | Global::ObjectValues
+                | Global::StructuredClone
+        ),
+        _ => false,
+    }
+}
+
+/// Whether a method gives an array, an object or a date of its own.
+fn makes_a_value(method: Method) -> bool {
+    matches!(
+        method,
+        Method::Append
+            | Method::Chunk
+            | Method::Compact
+            | Method::Difference
+            | Method::Fill
+            | Method::Filter
+            | Method::Flat
+            | Method::FlatMap
+            | Method::Intersection
+            | Method::KeepFieldsContaining
+            | Method::Keys
+            | Method::Map
+            | Method::Merge
+            | Method::ParseJson
+            | Method::Pluck
+            | Method::Reduce
+            | Method::ReduceRight
+            | Method::RemoveDuplicates
+            | Method::RemoveField
+            | Method::RemoveFieldsContaining
+            | Method::RenameKeys
+            | Method::Reverse
+            | Method::SmartJoin
+            | Method::Sort
+            | Method::Splice
+            | Method::Split
+            | Method::ToBSON
+            | Method::ToJSDate
+            | Method::ToObject
+            | Method::ToReversed
+            | Method::ToSorted
+            | Method::ToSpliced
+            | Method::Union
+            | Method::Unique
+            | Method::Values
+            | Method::With
+    )
 }
 
 /// Whether JavaScript finds a property of this name in some value of JSON that has none of its own.

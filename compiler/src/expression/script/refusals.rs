@@ -1,6 +1,6 @@
 //! Constructs that no expression may contain, whether compiled or not.
 
-use super::super::syntax::{called_method, range, without_parentheses};
+use super::super::syntax::{called_method, is_target, range, without_parentheses};
 use super::super::unsupported::Times;
 use super::super::{Problem, names, unsupported};
 use heddle_values::methods::Global;
@@ -130,7 +130,7 @@ fn names_made<'s>(semantic: &'s Semantic<'_>) -> HashSet<&'s str> {
                 made.insert(name.name.as_str());
             }
             AstKind::StaticMemberExpression(member)
-                if super::changes::is_target(member.span, nodes.parent_kind(node.id())) =>
+                if is_target(member.span, nodes.parent_kind(node.id())) =>
             {
                 made.insert(member.property.name.as_str());
             }

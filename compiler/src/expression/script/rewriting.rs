@@ -132,6 +132,8 @@ pub(super) struct Rewriting<'s, 'a, 'n> {
     pub(super) times: Times,
     /// Whether the expression may change the values that it is given.
     pub(super) changes: bool,
+    /// Where names stand that compiled code would not find as JavaScript does.
+    pub(super) elsewhere: Vec<Range<usize>>,
     pub(super) parameters: Vec<Expression>,
     /// Where each of them is among these, by what it looks like.
     pub(super) known: HashMap<String, usize>,
@@ -149,7 +151,7 @@ mod tests {
 
     const SOURCE: &str = "0123456789";
 
-    /// The same, each compared with each.
+    /// Adds an edit the slow way, which compares it with each of the others.
     fn put(edits: &mut Vec<(Range<usize>, String)>, span: Range<usize>, text: &str) {
         edits.retain(|(other, _)| other.end <= span.start || span.end <= other.start);
         edits.push((span, text.to_owned()));

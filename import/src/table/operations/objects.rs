@@ -270,7 +270,7 @@ fn changes(call: &mut Call<'_, '_>) -> Result<(), Refused> {
         call.differs("status", "the status is not changed: add a JiraTransitionIssue");
     }
     if fields.is_empty() {
-        return Err("what it changes is not among the fields: to change the status, use JiraTransitionIssue");
+        return Err("it changes no field that is imported: to change the status, use JiraTransitionIssue");
     }
     if !unknown.is_empty() {
         call.differs("left-out", format!("left out: {}", unknown.join(", ")));

@@ -92,7 +92,9 @@ pub(super) fn supabase(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refuse
             given => given,
         };
         if text("keyName").starts_with('=') || !operator.chars().all(|c| c.is_ascii_alphabetic()) {
-            return Err("a condition's column or operator is an expression, or none that PostgREST has");
+            return Err(
+                "a condition's column or operator is an expression, or PostgREST has no such operator",
+            );
         }
         filters.insert(
             text("keyName").to_owned(),
@@ -102,7 +104,7 @@ pub(super) fn supabase(kind: &str, call: &mut Call<'_, '_>) -> Result<(), Refuse
     if !filters.is_empty() {
         call.put("filters", Value::Object(filters));
     } else if matches!(kind, "SupabaseUpdateRows" | "SupabaseDeleteRows") {
-        return Err("it has no condition: all rows would be meant");
+        return Err("it has no condition, so it would apply to all rows");
     }
     let values = match node.choice(&["dataToSend"], "defineBelow") {
         "autoMapInputData" => call.scene.value(&"={{ $json }}".into()),

@@ -369,7 +369,7 @@ fn cleared(call: &mut Call<'_, '_>) -> Result<(), Refused> {
         "range",
     ]);
     let node = call.node();
-    let unclear = "what is emptied is an expression: heddle needs its range";
+    let unclear = "the range to clear is given by an expression: heddle needs it written out";
     let count = |name: &str| match node.parameter(&[name]) {
         Value::Null => Ok(1),
         other => other.as_u64().filter(|count| *count > 0).ok_or(unclear),

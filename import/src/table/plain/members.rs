@@ -5,7 +5,7 @@ use super::tokens::{Token, Tokens, unquoted};
 use std::collections::HashSet;
 
 /// The first of these members that code may use of the object that a name stands for. A name that stands by itself counts if the
-/// code doesn't declare it. What is only a key, or a property of something else, is no use.
+/// code doesn't declare it. A name that is only a key, or a property of something else, is not a use.
 pub(super) fn used(tokens: &Tokens<'_>, object: &str, members: &[&'static str]) -> Option<&'static str> {
     let names = names_of(tokens, object);
     let taken = taken_apart(tokens, &names);

@@ -283,6 +283,7 @@ impl Running {
             sender: prepared.node.may_send.then(|| Sender {
                 host: setting.requests.clone(),
                 call: prepared.id,
+                request_bytes_max: setting.result_bytes_max,
             }),
             limiter: RunLimiter::of_component(
                 setting.memory_bytes_max / MEMORY_SHARE,
@@ -323,7 +324,7 @@ impl Running {
                     "The component used its {} units of fuel",
                     grouped(self.prepared.fuel)
                 ),
-                "Look for a loop that does not end, or raise `computeSeconds` in the pattern's settings, of which a call has an eighth.",
+                "Look for a loop that does not end, or raise `computeSeconds` in the pattern's settings: a call may use an eighth of it.",
             ),
             (_, Some(Trap::StackOverflow)) => Stop::new(
                 code::STACK_OVERFLOW,

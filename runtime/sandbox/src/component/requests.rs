@@ -79,6 +79,9 @@ async fn send(store: StoreContextMut<'_, CallState>, request: Request) -> Result
         let message = "The component's definition lists no hosts.";
         return Err(EffectError::new(EffectCode::NotPermitted, message).into());
     };
-    let sent = sender.host.send(sender.call, request.into()).await;
+    // Here as well: what has left this process waits in memory to be read.
+    let request = ComponentRequest::from(request);
+    request.check_size(sender.request_bytes_max)?;
+    let sent = sender.host.send(sender.call, request).await;
     Ok(sent?.into())
 }

@@ -31,4 +31,6 @@ pub struct Sender {
     pub host: Arc<dyn RequestHost>,
     /// Id of the effect that calls.
     pub call: u32,
+    /// With address and headers.
+    pub request_bytes_max: usize,
 }

@@ -1,4 +1,4 @@
-//! What is told of a run that is watched. What is read was written by an executor that may be anybody's.
+//! Events of a run that is watched. Those that are read come from an executor that an attacker may have taken over.
 
 use super::bytes::{Malformed, Reader, Write};
 use super::report::{NAME_BYTES_MAX, maybe_json, maybe_name, read_line, within, write_line};

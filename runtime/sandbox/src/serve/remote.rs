@@ -2,8 +2,8 @@
 
 use crate::effect_error::{EffectCode, EffectError};
 use crate::effect_host::{
-    Asked, ComponentCall, ComponentRequest, ComponentResponse, EffectHost, RequestHost, Sending, Waited,
-    Waiting,
+    ComponentCall, ComponentRequest, ComponentResponse, EffectHost, EffectRequest, RequestHost, Sending,
+    Waited, Waiting,
 };
 use crate::limits::REQUEST_BYTES_MAX;
 use crate::protocol::{AskedEffect, FromExecutor, WatchRoom, event_frame};
@@ -133,7 +133,7 @@ fn service_gone() -> Stop {
 }
 
 impl EffectHost for RemoteEffects {
-    fn start(&mut self, asked: Asked) -> Result<(), Stop> {
+    fn start(&mut self, asked: EffectRequest) -> Result<(), Stop> {
         let id = self.next;
         self.next = id.saturating_add(1);
         let bytes = asked.request.as_ref().map_or(0, String::len);

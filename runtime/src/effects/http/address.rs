@@ -4,6 +4,7 @@ use super::super::handles::GrantedHosts;
 use crate::connections::{Connection, TOKEN};
 use crate::secrets::Destination;
 use heddle_sandbox::{EffectCode, EffectError};
+use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
 /// Where a request to this URL goes.
@@ -105,18 +106,18 @@ fn in_path(key: &str) -> String {
     encoded
 }
 
-/// The URL with one query parameter set.
+/// The URL with one query parameter set. The others stay as they are written: services tell `?list` from `?list=`, some of them `%20`
+/// from `+`, and a byte that is not UTF-8 can be written in one way only.
 pub(super) fn with_query(url: &Url, name: &str, value: &str) -> Url {
-    let others: Vec<(String, String)> = url
-        .query_pairs()
-        .filter(|(other, _)| other != name)
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
+    let is_other = |pair: &&str| {
+        let own = pair.split('=').next().unwrap_or_default().replace('+', " ");
+        !pair.is_empty() && !percent_decode_str(&own).eq(name.bytes())
+    };
+    let pairs = url.query().unwrap_or_default().split('&');
+    let others = pairs.filter(is_other).collect::<Vec<_>>().join("&");
     let mut url = url.clone();
-    url.query_pairs_mut()
-        .clear()
-        .extend_pairs(others)
-        .append_pair(name, value);
+    url.set_query(Some(&others));
+    url.query_pairs_mut().append_pair(name, value);
     url
 }
 

@@ -3,6 +3,7 @@
 use super::super::handles::{Bounds, Egress, GrantedHosts, IdempotencyKey};
 use super::super::needs::{Handles, Needs};
 use super::super::open_streams::OpenStreams;
+use super::super::result_place::ResultPlace;
 use crate::connections::Granted;
 use crate::files::Files;
 use crate::secrets::Vault;
@@ -22,6 +23,8 @@ pub struct HttpNeeds {
     pub egress: Egress,
     /// Where responses stay that are read while they arrive.
     pub streams: OpenStreams,
+    /// Reads what has many values.
+    pub place: ResultPlace,
 }
 
 impl Needs for HttpNeeds {
@@ -35,6 +38,7 @@ impl Needs for HttpNeeds {
             files: Needs::of(handles),
             egress: Needs::of(handles),
             streams: Needs::of(handles),
+            place: Needs::of(handles),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// The same request to the next page.
+    /// This request, to the address of the next page.
     pub fn moved(mut self, next: Url, vault: &Vault) -> Result<Self, EffectError> {
         self.move_to(next, vault)?;
         Ok(self)

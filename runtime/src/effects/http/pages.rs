@@ -36,7 +36,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         let mut answer = sender.send(exchange.clone()).await?;
         found.pages += 1;
         if !(200..300).contains(&answer.status) {
-            return found.with(answer.into_value(sender.context)?);
+            return found.with(answer.into_value(sender.context)?, sender).await;
         }
         let page = read(&mut answer, &mut found, sender, pagination).await?;
         let page = page.map_err(|error| {
@@ -49,7 +49,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         })?;
         let items = match page.items {
             Err(missing) if pagination.may_refuse => {
-                let mut ended = found.with(answer.into_value(sender.context)?)?;
+                let mut ended = found.with(answer.into_value(sender.context)?, sender).await?;
                 ended["missing"] = missing.into();
                 return Ok(ended);
             }
@@ -58,7 +58,11 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         let has_list = items.is_some();
         let items = items.unwrap_or_default();
         let was_empty = items.is_empty();
-        found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
+        found.add(
+            &items,
+            answer.body().len(),
+            sender.context.bounds.result_bytes_max,
+        )?;
         let next = match pagination.kind {
             Kind::Link => link(&answer)?,
             Kind::Cursor => next_by_cursor(&exchange.url, page.cursor?, pagination)?,
@@ -70,11 +74,11 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
                 true => last(answer, sender)?,
                 false => answer.into_value(sender.context)?,
             };
-            return found.with(ended);
+            return found.with(ended, sender).await;
         };
         if found.pages >= pagination.max_pages {
             found.more = true;
-            return found.with(last(answer, sender)?);
+            return found.with(last(answer, sender)?, sender).await;
         }
         if !seen.insert(next.clone()) {
             let message = format!(
@@ -93,8 +97,8 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
 
 /// What the body of a page says.
 struct Page {
-    /// Its items, as [`items`] has them.
-    items: Result<Option<Vec<Value>>, String>,
+    /// Its items, as [`items`] has them: as JSON, with commas between.
+    items: Result<Option<String>, String>,
     /// Where the next page is, if cursors tell that.
     cursor: Result<Option<String>, EffectError>,
 }
@@ -107,10 +111,19 @@ impl Page {
             Kind::Link | Kind::Page => Ok(None),
         };
         Page {
-            items: items(&mut body, url, pagination, number),
+            items: items(&mut body, url, pagination, number).map(|items| items.map(as_json)),
             cursor,
         }
     }
+}
+
+/// Values take many times as much memory, and the next pages may be long in coming.
+fn as_json(items: Vec<Value>) -> String {
+    let mut json = Value::Array(items).to_string();
+    // The brackets.
+    json.pop();
+    json.drain(..json.len().min(1));
+    json
 }
 
 /// Reads a page's body. It may have megabytes, which others must not wait for: neither for reading them, nor for taking items out
@@ -156,7 +169,8 @@ fn last(mut answer: Answer, sender: &Sender<'_>) -> EffectResult {
 
 #[derive(Default)]
 struct Found {
-    items: Vec<Value>,
+    /// As those of a page.
+    items: String,
     bytes: usize,
     values: usize,
     pages: u32,
@@ -164,7 +178,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, items: Vec<Value>, bytes: usize, bytes_max: usize) -> Result<(), EffectError> {
+    fn add(&mut self, items: &str, bytes: usize, bytes_max: usize) -> Result<(), EffectError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > bytes_max {
             return Err(failed(format!(
@@ -173,12 +187,17 @@ impl Found {
                 bytes_max >> 10
             )));
         }
-        self.items.extend(items);
+        if !items.is_empty() && !self.items.is_empty() {
+            self.items.push(',');
+        }
+        self.items.push_str(items);
         Ok(())
     }
 
-    fn with(self, mut result: Value) -> EffectResult {
-        result["items"] = Value::Array(self.items);
+    /// The result, once there is room for the items' values.
+    async fn with(self, mut result: Value, sender: &Sender<'_>) -> EffectResult {
+        let place = &sender.context.place;
+        result["items"] = place.read(format!("[{}]", self.items)).await?;
         result["pages"] = self.pages.into();
         result["more"] = self.more.into();
         Ok(result)
@@ -264,7 +283,7 @@ fn at_path<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// The same to be changed.
+/// The value at a path, to be changed.
 fn at_path_mut<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     path.split('.').try_fold(value, |value, name| match value {
         Value::Array(items) => items.get_mut(name.parse::<usize>().ok()?),
@@ -369,4 +388,28 @@ fn is_next(parameters: &str) -> bool {
                     .any(|it| it.eq_ignore_ascii_case("next"))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn items_of_pages_follow_each_other() {
+        let mut found = Found::default();
+        let pages = [
+            vec![],
+            vec![json!(1), json!({"a": [2.5]})],
+            vec![],
+            vec![json!("],[")],
+        ];
+        for items in pages {
+            let is_empty = items.is_empty();
+            let items = as_json(items);
+            assert_eq!(items.is_empty(), is_empty);
+            found.add(&items, 1, 10).unwrap();
+        }
+        assert_eq!(found.items, r#"1,{"a":[2.5]},"],[""#);
+    }
 }

@@ -1,4 +1,4 @@
-//! What comes of a message if a server says this, whatever it is told, for those who test that anything may be said.
+//! Sends a message to a server whose replies are given, for tests in which a server may say anything.
 
 use super::exchange::{Addresses, exchange};
 use super::server::{Credentials, Security, Server};

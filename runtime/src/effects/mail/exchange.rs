@@ -84,7 +84,7 @@ where
     let envelope = mailing.map(|(addresses, _)| addresses.envelope()).transpose()?;
     let (stream, upgrade) = match security {
         Security::None => (stream::plain(stream), None),
-        Security::Start(parameters) => (stream::plain(stream), Some(parameters)),
+        Security::Start(parameters) => (stream::before_tls(stream), Some(parameters)),
         Security::FromTheBeginning(connector) => {
             let secured = connector.connect(stream).await;
             (secured.map_err(|error| insecure(server, &error))?, None)

@@ -2,25 +2,68 @@
 //!
 //! Knows nothing of servers.
 
+use super::super::connectors::Owner;
 use super::super::stored_file::failed;
 use crate::files::{FileValue, Files};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt;
+use heddle_processes::places::PerOwner;
 use heddle_sandbox::{EffectCode, EffectError};
 use heddle_sandbox::{hex, sha256};
 use lettre::Message;
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};
 use serde::Deserialize;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use std::sync::{Arc, LazyLock};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Recipients of one message.
 const RECIPIENTS_MAX: usize = 100;
 /// Bytes of all files of one message: most servers refuse more.
 const FILES_BYTES_MAX: u64 = 25 << 20;
 /// KiB of files in messages that are being sent, of all runs. Encoded, each takes about four times its size.
-static FILES_ROOM: Semaphore = Semaphore::const_new(64 << 10);
+const FILES_KIB_MAX: usize = 64 << 10;
+/// Of these an owner's at most: messages to a server that never answers keep their room for as long as their runs like.
+const FILES_KIB_OF_OWNER_MAX: usize = FILES_KIB_MAX / 2;
+/// That of the process.
+static FILES_ROOM: LazyLock<FilesRoom> = LazyLock::new(FilesRoom::default);
+
+/// Room for files in memory.
+struct FilesRoom {
+    of_owners: PerOwner<Owner>,
+    of_all: Arc<Semaphore>,
+}
+
+/// Room that is taken, until it is dropped.
+pub(super) struct Room {
+    _own: Option<OwnedSemaphorePermit>,
+    _of_all: Option<OwnedSemaphorePermit>,
+}
+
+impl Default for FilesRoom {
+    fn default() -> Self {
+        FilesRoom {
+            of_owners: PerOwner::new(FILES_KIB_OF_OWNER_MAX),
+            of_all: Arc::new(Semaphore::new(FILES_KIB_MAX)),
+        }
+    }
+}
+
+impl FilesRoom {
+    /// Waits for room for so many bytes of an owner's, no more than a message may have: first among its own, so that nobody else waits
+    /// for those.
+    async fn take(&self, owner: Owner, bytes: u64) -> Room {
+        let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX);
+        // Never closed, so there are always permits to wait for.
+        let own = self.of_owners.of(owner).acquire_many_owned(kib).await;
+        let of_all = self.of_all.clone().acquire_many_owned(kib).await;
+        Room {
+            _own: own.ok(),
+            _of_all: of_all.ok(),
+        }
+    }
+}
 
 /// What the node says.
 #[derive(Deserialize)]
@@ -84,10 +127,7 @@ struct File {
 
 impl Request {
     /// Reads the attachments that are files; they have room in memory for as long as what this gives is kept.
-    pub async fn fetch(
-        &mut self,
-        files: &dyn Files,
-    ) -> Result<Option<SemaphorePermit<'static>>, EffectError> {
+    pub async fn fetch(&mut self, files: &dyn Files, owner: Owner) -> Result<Option<Room>, EffectError> {
         let mut bytes = 0_u64;
         for file in self
             .attachments
@@ -105,11 +145,9 @@ impl Request {
                 return Err(EffectError::new(EffectCode::FileLimit, message));
             }
         }
-        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-        // Never closed, so there is always a permit to wait for.
-        let room = match kib {
+        let room = match bytes {
             0 => None,
-            kib => FILES_ROOM.acquire_many(kib).await.ok(),
+            bytes => Some(FILES_ROOM.take(owner, bytes).await),
         };
         for attachment in &mut self.attachments {
             let Some(file) = &attachment.file else { continue };
@@ -213,4 +251,27 @@ fn mailboxes(name: &str, texts: &[String]) -> Result<Vec<Mailbox>, EffectError> 
         all.extend(list);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[test]
+    fn an_owner_s_files_leave_room_for_others() {
+        let rooms = FilesRoom::default();
+        let take = |owner| rooms.take(owner, FILES_BYTES_MAX).now_or_never();
+        let held = take(Some(1));
+        assert!(held.is_some());
+        assert!(take(Some(1)).is_none());
+        let other = take(Some(2));
+        assert!(other.is_some());
+        // Whoever has left keeps nothing.
+        let small = rooms.take(Some(1), 1).now_or_never();
+        assert!(small.is_some());
+        assert!(take(None).is_none(), "there is no more for anybody");
+        drop((held, small));
+        assert!(take(Some(1)).is_some());
+    }
 }

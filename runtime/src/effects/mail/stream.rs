@@ -3,26 +3,45 @@
 //! Knows nothing of SMTP.
 
 use crate::egress::{TlsError, tls_connector};
+use bytes::BytesMut;
 use lettre::transport::smtp::client::AsyncTokioStream;
 use rustls::pki_types::ServerName;
 use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
+/// Bytes that are read at a time where lines are given.
+const READ_BYTES: usize = 2 << 10;
+
 /// A stream as the driver takes it.
 #[derive(Debug)]
-struct Stream<S>(S);
+struct Stream<S> {
+    stream: S,
+    /// What has arrived, of which no more than a line is given at a time; `None`: it is given as it arrives.
+    arrived: Option<BytesMut>,
+}
 
-/// A stream without TLS, so far.
+/// A stream without TLS.
 pub(super) fn plain<S>(stream: S) -> Box<dyn AsyncTokioStream>
 where
     S: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin + 'static,
 {
-    Box::new(Stream(stream))
+    let arrived = None;
+    Box::new(Stream { stream, arrived })
+}
+
+/// A stream on which TLS is asked for. The driver never has more of it than a line: what comes in one piece with the answer to that may be
+/// anybody's, and the driver would take it for what the server says by TLS. So it comes to TLS, which does not understand it.
+pub(super) fn before_tls<S>(stream: S) -> Box<dyn AsyncTokioStream>
+where
+    S: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin + 'static,
+{
+    let arrived = Some(BytesMut::new());
+    Box::new(Stream { stream, arrived })
 }
 
 /// TLS from the first byte.
@@ -66,7 +85,21 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+        let Stream { stream, arrived } = &mut *self;
+        let Some(arrived) = arrived else {
+            return Pin::new(stream).poll_read(context, buffer);
+        };
+        if arrived.is_empty() {
+            let mut room = [0; READ_BYTES];
+            let mut read = ReadBuf::new(&mut room);
+            ready!(Pin::new(stream).poll_read(context, &mut read))?;
+            arrived.extend_from_slice(read.filled());
+        }
+        let end = arrived.iter().position(|byte| *byte == b'\n');
+        let line = end.map_or(arrived.len(), |end| end + 1);
+        let given = arrived.split_to(line.min(buffer.remaining()));
+        buffer.put_slice(&given);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -76,14 +109,42 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+    use tokio::io::AsyncReadExt;
+
+    #[tokio::test]
+    async fn before_tls_no_more_than_a_line_is_given() {
+        let said = "220 go\r\n250 here\r\nwithout end".as_bytes();
+        let given = async |mut stream: Box<dyn AsyncTokioStream>, bytes: usize| {
+            let (mut pieces, mut piece) = (Vec::new(), vec![0; bytes]);
+            loop {
+                let read = stream.read(&mut piece).await.unwrap();
+                match read {
+                    0 => return pieces,
+                    read => pieces.push(String::from_utf8(piece[..read].to_vec()).unwrap()),
+                }
+            }
+        };
+        let stream = || tokio::io::join(Cursor::new(said.to_vec()), tokio::io::sink());
+        let lines = given(before_tls(stream()), 100).await;
+        assert_eq!(lines, ["220 go\r\n", "250 here\r\n", "without end"]);
+        let short = given(before_tls(stream()), 5).await;
+        assert_eq!(short[..4], ["220 g", "o\r\n", "250 h", "ere\r\n"]);
+        assert_eq!(given(plain(stream()), 100).await.len(), 1);
     }
 }

@@ -147,7 +147,18 @@ fn value(row: &MySqlRow, index: usize, room: &Room<'_>) -> Result<Value, sqlx::E
     }
     let name = raw.type_info().name().to_owned();
     Ok(match name.as_str() {
-        "BOOLEAN" => row.try_get_unchecked::<bool, _>(index)?.into(),
+        // `tinyint(1)`, in which truth values are kept, and small numbers as well.
+        "BOOLEAN" => {
+            let is_unsigned = <u8 as sqlx::Type<sqlx::MySql>>::compatible(&raw.type_info());
+            let number = match is_unsigned {
+                true => i64::from(row.try_get_unchecked::<u8, _>(index)?),
+                false => i64::from(row.try_get_unchecked::<i8, _>(index)?),
+            };
+            match number {
+                0 | 1 => (number == 1).into(),
+                other => integer(other),
+            }
+        }
         "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" => integer(row.try_get_unchecked(index)?),
         "YEAR" | "BIT" => unsigned(row.try_get_unchecked(index)?),
         name if name.ends_with(" UNSIGNED") => unsigned(row.try_get_unchecked(index)?),

@@ -381,3 +381,62 @@ async fn beside_the_original_it_is_a_copy() {
         assert_eq!(head["of"], "people");
     }
 }
+
+/// A further deployment keeps values of its own, also under keys that the main one has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_each_environment_keeps_stays_apart() {
+    for database in BOTH {
+        let service = Service::with(database, operated).await;
+        let ann = service.user("ann").await;
+        let workspace = service.workspace_of(&ann).await.to_string();
+        let environments = format!("/api/workspaces/{workspace}/environments");
+        let staging = service.post(&environments).bearer(&ann.token);
+        let staging = staging.json(&json!({"name": "staging"})).send().await;
+        let staging = staging.data(201)["id"].clone();
+        let counts = chain(&[
+            ("start", "OnManual", json!({})),
+            (
+                "count",
+                "KeyValue",
+                json!({"operation": "increment", "key": "count"}),
+            ),
+        ]);
+        let pattern = service.drawn(&ann, &counts).await;
+        let production = service.deploy(&ann, &pattern).await;
+        let deploy = service
+            .post(&format!("/api/patterns/{pattern}/deploy"))
+            .bearer(&ann.token)
+            .json(&json!({"nodeDefinitions": {}, "environmentId": staging, "move": false}));
+        let staging = deploy.send().await.data(200)["deploymentId"].clone();
+        let staging = staging.as_str().unwrap();
+        for deployment in [&*production, staging, staging] {
+            service.ran(&ann, deployment, &json!({})).await;
+        }
+        assert_eq!(counted(&service, &ann, &workspace).await, [1, 2]);
+        set_suspended(&service, &workspace, true).await;
+        let archive = exported(&service, &workspace).await;
+        let told = imported(&service, &archive, json!({})).await;
+        let copy = told["workspaceId"].as_str().unwrap();
+        set_suspended(&service, copy, false).await;
+        let owner = member_of(&service, &ann, copy).await;
+        assert_eq!(counted(&service, &owner, copy).await, [1, 2]);
+    }
+}
+
+/// What is kept of each of a workspace's deployments as its count.
+async fn counted(service: &Service, owner: &User, workspace: &str) -> Vec<Value> {
+    let deployments = service.get("/api/deployments").bearer(&owner.token).send().await;
+    let mut counted = Vec::new();
+    for deployment in deployments.body["data"].as_array().unwrap() {
+        let id = |name: &str| deployment[name].as_str().unwrap().to_owned();
+        let path = format!(
+            "/api/workspaces/{workspace}/key-values/count?patternId={}&environmentId={}",
+            id("patternId"),
+            id("environmentId")
+        );
+        let kept = service.get(&path).bearer(&owner.token).send().await;
+        counted.push(kept.data(200)["value"].clone());
+    }
+    counted.sort_by_key(Value::as_i64);
+    counted
+}

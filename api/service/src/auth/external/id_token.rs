@@ -25,7 +25,7 @@ struct ProviderKey {
 }
 
 impl Keys {
-    /// Those of a set that can check signatures.
+    /// The keys of a set that can check signatures.
     pub fn new(set: &JwkSet) -> Self {
         signing::install();
         let usable = |jwk: &&Jwk| !matches!(jwk.common.public_key_use, Some(PublicKeyUse::Encryption));

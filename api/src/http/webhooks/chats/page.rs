@@ -191,7 +191,7 @@ pub fn chat(chat: &Chat, shown: &Shown<'_>, transcript: &Transcript) -> Response
 pub fn sent_before() -> Response {
     let text =
         "<p>You have already sent this message, and it arrived the first time. Go back to continue.</p>";
-    said(Response::new(Body::empty()), "Your message has arrived", text)
+    message_page(Response::new(Body::empty()), "Your message has arrived", text)
 }
 
 /// The message has arrived, but there is no answer.
@@ -199,13 +199,13 @@ pub fn failed() -> Response {
     let text =
         "<p>Your message has arrived, but something went wrong with it. Go back and try again later.</p>";
     let status = StatusCode::INTERNAL_SERVER_ERROR;
-    said(status.into_response(), "There is no answer", text)
+    message_page(status.into_response(), "There is no answer", text)
 }
 
 /// The message was sent by a form on a page of another site.
 pub fn from_elsewhere() -> Response {
     let text = "<p>It was sent from a page of another site. Open the chat at its own address, and write it there.</p>";
-    said(
+    message_page(
         StatusCode::FORBIDDEN.into_response(),
         "Your message was not accepted",
         text,
@@ -232,10 +232,10 @@ const REFUSALS: Refusals = Refusals {
 /// Says why there is no chat, or why a message was not taken.
 pub fn refusal(error: ApiError) -> Response {
     let (title, text) = REFUSALS.of(&error);
-    said(error.into_response(), title, &format!("<p>{text}</p>"))
+    message_page(error.into_response(), title, &format!("<p>{text}</p>"))
 }
 
-fn said(response: Response, title: &str, text: &str) -> Response {
+fn message_page(response: Response, title: &str, text: &str) -> Response {
     page(response, title, &format!("<h1>{title}</h1>{text}"))
 }
 

@@ -77,15 +77,15 @@ pub fn event(text: &str) -> String {
     lines.chain(["\n".to_owned()]).collect()
 }
 
-/// The text of what is streamed.
-pub struct Gathered {
+/// The text of a streamed answer, gathered piece by piece.
+pub struct StreamedText {
     format: StreamFormat,
     bytes: Vec<u8>,
 }
 
-impl Gathered {
+impl StreamedText {
     pub fn new(format: StreamFormat) -> Self {
-        Gathered {
+        StreamedText {
             format,
             bytes: Vec::new(),
         }

@@ -60,7 +60,7 @@ async fn gathered(
     mut begun: Begun,
     (ticket, patience): (Ticket, Duration),
 ) -> Result<(String, Option<Arc<Ended>>), ServiceError> {
-    let mut text = said::Gathered::new(begun.head.format);
+    let mut text = said::StreamedText::new(begun.head.format);
     let mut ended = std::pin::pin!(ticket.ended());
     let mut late = std::pin::pin!(tokio::time::sleep(patience));
     let ended = loop {

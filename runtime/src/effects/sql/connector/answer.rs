@@ -43,7 +43,7 @@ impl Answer {
         })
     }
 
-    /// The same of a frame that may have megabytes, for who pays for it: others must not wait for that.
+    /// Reads a frame that may have megabytes, at its owner's expense: others must not wait for that.
     pub async fn read_aside(
         owner: Owner,
         frame: Vec<u8>,

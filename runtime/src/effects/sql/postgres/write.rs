@@ -108,7 +108,7 @@ fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, Write
             .map_err(|_| mismatch())?
             .to_be_bytes()
             .to_vec(),
-        "FLOAT4" => (float(value).ok_or_else(mismatch)? as f32).to_be_bytes().to_vec(),
+        "FLOAT4" => parsed(float(value).and_then(single))?,
         "FLOAT8" => float(value).ok_or_else(mismatch)?.to_be_bytes().to_vec(),
         "NUMERIC" => parsed(numeric(&text(value)))?,
         "TEXT" | "VARCHAR" | "CHAR" | "\"CHAR\"" | "NAME" | "UNKNOWN" | "CITEXT" => text(value).into_bytes(),
@@ -145,6 +145,13 @@ fn float(value: &Value) -> Option<f64> {
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     }
+}
+
+/// Not a number that would become infinite in so few bits.
+fn single(number: f64) -> Option<Vec<u8>> {
+    let short = number as f32;
+    let fits = short.is_finite() || !number.is_finite();
+    fits.then(|| short.to_be_bytes().to_vec())
 }
 
 fn text(value: &Value) -> String {
@@ -218,7 +225,11 @@ fn numeric(text: &str) -> Option<Vec<u8>> {
 
 fn date(text: &str) -> Option<Vec<u8>> {
     // A whole time is taken by its date.
-    let date = NaiveDate::parse_from_str(text.get(..10)?, "%Y-%m-%d").ok()?;
+    let (date, rest) = text.split_at_checked(10)?;
+    if !rest.is_empty() && !rest.starts_with(['T', 't', ' ']) {
+        return None;
+    }
+    let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
     let days = i32::try_from((date - EPOCH).num_days()).ok()?;
     Some(days.to_be_bytes().to_vec())
 }

@@ -1,13 +1,13 @@
-//! One task beside another: what is large is stored in it, while whoever has begun it goes on with what is small.
+//! A task on the side: it stores what is large, while whoever began it goes on with what is small.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// At most one task at a time.
+/// The task, if one is under way; there is at most one at a time.
 #[derive(Default)]
-pub(crate) struct Beside(Option<JoinHandle<()>>);
+pub(crate) struct SideTask(Option<JoinHandle<()>>);
 
-impl Beside {
+impl SideTask {
     pub fn begin(&mut self, work: impl Future<Output = ()> + Send + 'static) {
         self.0 = Some(tokio::spawn(work));
     }
@@ -28,7 +28,7 @@ impl Beside {
     /// Waits until the task has ended, of which `has_ended` tells then; for ever if there is none.
     pub async fn ended(&mut self) {
         match &mut self.0 {
-            // A panic of it was told.
+            // A panic of it was logged.
             Some(task) => drop(task.await),
             None => std::future::pending().await,
         }
