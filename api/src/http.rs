@@ -82,7 +82,6 @@ use heddle_store::asking::of_request;
 use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
-use utoipa_axum::router::OpenApiRouter;
 
 /// How long browsers may cache the response to a CORS preflight.
 const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
@@ -90,11 +89,10 @@ const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
 /// The whole service as one tower service; on a server that only executes runs, only the operators' routes.
 pub fn router(app: &App) -> Router {
     let answers = app.config.role.answers();
-    let served = match answers {
+    let routes = match answers {
         true => routes::behind_cors(),
-        false => OpenApiRouter::new().merge(health::routes()),
+        false => Router::from(health::routes()),
     };
-    let (routes, _document) = served.split_for_parts();
     let routes = match app.config.console && answers {
         true => routes.merge(console::routes()),
         false => routes,

@@ -11,7 +11,7 @@ mod postgres;
 mod request;
 
 pub use deployed::{chain, doubling, endless};
-pub use leaving::until;
+pub use leaving::{asked, until};
 pub use postgres::TestDatabase;
 pub use request::{Events, Reply, Request};
 

@@ -1,7 +1,7 @@
 //! What clients may take of the server's time, places and memory, over real TCP. The database has no part in it, so SQLite
 //! stands for both.
 
-use crate::harness::{Database, Service, doubling};
+use crate::harness::{Database, Service, doubling, until};
 use heddle_api::config::Config;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -345,9 +345,7 @@ async fn a_client_behind_a_trusted_proxy_has_so_many_requests_at_a_time() {
     assert_eq!(told["error"]["code"], "RATE_LIMITED", "{told}");
     assert_eq!(ask("192.0.2.2").await.0, 200);
     drop(held);
-    while ask("192.0.2.1").await.0 != 200 {
-        tokio::task::yield_now().await;
-    }
+    until(async || ask("192.0.2.1").await.0 == 200).await;
 }
 
 #[tokio::test]

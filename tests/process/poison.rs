@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -307,17 +307,26 @@ fn on_postgres_it_does_not_bring_down_one_server_after_the_other() {
 
 /// Whether a server has said in its database that it is about to execute a run under suspicion.
 fn is_announced(dir: &Path) -> bool {
+    is_any(dir, "runs where status = 'running' and announced_by is not null")
+}
+
+/// Whether it has said that it executes nothing else.
+fn is_trying(dir: &Path) -> bool {
+    is_any(dir, "servers where trying")
+}
+
+fn is_any(dir: &Path, rows: &'static str) -> bool {
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(dir.join("heddle-data/heddle.db"));
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let announced: sqlx::Result<i64> = executor.block_on(async {
+    let found: sqlx::Result<i64> = executor.block_on(async {
         let mut database = options.connect().await?;
-        let count = "select count(*) from runs where status = 'running' and announced_by is not null";
+        let count = sqlx::AssertSqlSafe(format!("select count(*) from {rows}"));
         sqlx::query_scalar(count).fetch_one(&mut database).await
     });
-    announced.is_ok_and(|runs| runs > 0)
+    found.is_ok_and(|found| found > 0)
 }
 
 #[track_caller]
@@ -329,49 +338,76 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// A server whose runs may compute for longer than a test takes.
+fn patient(dir: &Path) -> Child {
+    let settings = [
+        ("HEDDLE_RUN_FUEL", "1000000000000000"),
+        ("HEDDLE_LEASE_MS", "1000"),
+    ];
+    let mut command = heddle(dir);
+    command.arg("serve");
+    Server::spawn(command, &settings)
+}
+
+/// Computes without end.
+fn spinning() -> Value {
+    let node = json!({"id": "spin", "type": "JavaScript", "data": {"parameters": {
+        "code": "export default () => { for (;;) {} }",
+    }}});
+    json!({
+        "nodes": [{"id": "start", "type": "OnManual"}, node],
+        "edges": [{"source": "start", "target": "spin"}],
+    })
+}
+
+fn kill(process: &mut Child) {
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
 /// The server dies while a run computes, of which nobody outside hears.
 #[test]
 fn a_run_that_brings_its_server_down_without_any_effect_is_found_out() {
     let dir = tempfile::tempdir().unwrap();
-    // It computes for longer than the test takes.
-    let fuel = [
-        ("HEDDLE_RUN_FUEL", "1000000000000000"),
-        ("HEDDLE_LEASE_MS", "1000"),
-    ];
-    let spawn = || {
-        let mut command = heddle(dir.path());
-        command.arg("serve");
-        Server::spawn(command, &fuel)
-    };
+    let spawn = || patient(dir.path());
     let mut server = Server::listening(spawn()).unwrap();
     let token = server.register();
-    let node = json!({"id": "spin", "type": "JavaScript", "data": {"parameters": {
-        "code": "export default () => { for (;;) {} }",
-    }}});
-    let poison = server.deploy_as(
-        &token,
-        &json!({
-            "nodes": [{"id": "start", "type": "OnManual"}, node],
-            "edges": [{"source": "start", "target": "spin"}],
-        }),
-    );
+    let poison = server.deploy_as(&token, &spinning());
     assert_eq!(execute(&server, &token, &poison).0, 200);
     wait_until(|| server.metric("heddle_runs_executing") > 0.0);
-    server.process.kill().unwrap();
-    server.process.wait().unwrap();
+    kill(&mut server.process);
     // It is tried before the server listens.
     let mut process = spawn();
     wait_until(|| is_announced(dir.path()));
-    process.kill().unwrap();
-    process.wait().unwrap();
+    kill(&mut process);
     let mut server = Server::listening(spawn()).unwrap();
     wait_until(|| count(&server, &token, &poison, "dead_letter") == Some(1));
     // Another event of the same kind.
     assert_eq!(execute(&server, &token, &poison).0, 200);
     wait_until(|| is_announced(dir.path()));
-    server.process.kill().unwrap();
-    server.process.wait().unwrap();
+    kill(&mut server.process);
     let server = Server::listening(spawn()).unwrap();
     wait_until(|| state(&server, &token, &poison).is_some_and(|state| state["status"] == "failed"));
     assert_eq!(execute(&server, &token, &poison).0, 400);
+}
+
+/// The server dies of a run each time long after it has begun, when others execute beside it again.
+#[test]
+fn one_that_does_so_late_is_found_out_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let spawn = || patient(dir.path());
+    let mut server = Server::listening(spawn()).unwrap();
+    let token = server.register();
+    let poison = server.deploy_as(&token, &spinning());
+    assert_eq!(execute(&server, &token, &poison).0, 200);
+    for _ in 0..3 {
+        wait_until(|| server.metric("heddle_runs_executing") > 0.0 && !is_trying(dir.path()));
+        kill(&mut server.process);
+        server = Server::listening(spawn()).unwrap();
+    }
+    // By now nothing else executes until it has ended.
+    wait_until(|| is_trying(dir.path()) && is_announced(dir.path()));
+    kill(&mut server.process);
+    let server = Server::listening(spawn()).unwrap();
+    wait_until(|| count(&server, &token, &poison, "dead_letter") == Some(1));
 }

@@ -442,6 +442,32 @@ async fn a_secret_in_a_header_or_body_does_not_follow_a_redirect_to_another_orig
 }
 
 #[tokio::test]
+async fn a_secret_does_not_follow_a_redirect_in_its_address() {
+    let other = Server::start(ok).await;
+    let target = other.address;
+    // It sends on, with all that the query has.
+    let server = Server::start(move |request| {
+        let path = request.split(' ').nth(1).unwrap();
+        redirect("302 Found", &format!("http://{target}{path}"))
+    })
+    .await;
+    let runtime = open_runtime();
+    let encoded = SECRET_REFERENCE
+        .replace('(', "%28")
+        .replace(';', "%3B")
+        .replace(')', "%29");
+    let program = load(&runtime, START);
+    let http = get(&server.url(&format!("/?key={encoded}")));
+    let result = perform_on(&runtime, &program, request(WITH_SECRET, &http)).await;
+    assert_eq!(error_code(&result), "HTTP_FAILED");
+    assert!(!result.to_string().contains("hush"), "{result}");
+    assert!(server.requests()[0].contains("key=hush"));
+    assert!(other.requests().is_empty());
+    let plain = perform_on(&runtime, &program, request(HTTP, &get(&server.url("/?key=open")))).await;
+    assert_eq!(plain["ok"]["status"], 200, "{plain}");
+}
+
+#[tokio::test]
 async fn secrets_that_are_absent_or_not_granted_are_named() {
     let runtime = open_runtime();
     let program = load(&runtime, START);

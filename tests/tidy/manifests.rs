@@ -113,8 +113,10 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
         "fuzz",
         &[
             "api/execution",
+            "api/files",
             "api/model",
             "api/service",
+            "api/store",
             "compiler",
             "import",
             "node-stdlib",

@@ -429,16 +429,21 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    #[test]
-    fn of_whom_many_wait_is_known() {
-        let queue = Queue::new(Limits {
+    /// A queue in which one run executes at a time.
+    fn small() -> Queue {
+        Queue::new(Limits {
             waiting_max: 8,
             waiting_bytes_max: 8,
             stored_bytes_max: 8,
             executing_max: 1,
             tenant_executing_max: 1,
             servers: 1,
-        });
+        })
+    }
+
+    #[test]
+    fn of_whom_many_wait_is_known() {
+        let queue = small();
         let _nothing_starts = queue.hold();
         let share = |owner: UserId| Share {
             owner,
@@ -457,14 +462,7 @@ mod tests {
 
     #[test]
     fn a_run_that_panics_leaves_its_place_to_the_next() {
-        let queue = Queue::new(Limits {
-            waiting_max: 8,
-            waiting_bytes_max: 8,
-            stored_bytes_max: 8,
-            executing_max: 1,
-            tenant_executing_max: 1,
-            servers: 1,
-        });
+        let queue = small();
         let owner = UserId::new();
         let share = Share {
             owner,

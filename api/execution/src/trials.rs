@@ -3,7 +3,8 @@
 //! and is innocent ends as ever; who is found out is a dead letter, and counts against its deployment.
 //!
 //! How long this takes: a run that brings a server down within [`patience`] of its beginning does so once before anything
-//! is known, and once while it is tried alone. Later ones are found out as the times grow with the suspicion.
+//! is known, and once while it is tried alone. Later ones are found out as the times grow with the suspicion: from the third
+//! death on after the server has begun to listen, since a start may not take that long.
 
 use crate::attempt::EndingRun;
 use crate::dispatcher::Dispatcher;
@@ -69,11 +70,20 @@ impl Trials {
         }
         let hold = self.queue.hold();
         let tried = match self.end_guilty().await {
-            Ok(()) => self.alone(hold, ALONE_MAX).await.map(drop),
+            Ok(()) => self.at_start(hold).await,
             Err(error) => Err(error),
         };
         if let Err(error) = tried {
             tracing::error!("Runs under suspicion could not be tried: {}", chain(&error));
+        }
+    }
+
+    /// Tries runs while nothing else executes, unless the strongest suspicion asks for longer than a start may take: such a run brings
+    /// its server down late, and begun here it would go on beside others by then, with nothing proved.
+    async fn at_start(&self, hold: Hold) -> Result<(), ServiceError> {
+        match self.strongest().await? {
+            Some(strongest) if self.alone_max(strongest) > ALONE_MAX => Ok(()),
+            _ => self.alone(hold, ALONE_MAX).await.map(drop),
         }
     }
 

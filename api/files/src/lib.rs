@@ -22,6 +22,11 @@ mod sweeper;
 mod threads;
 mod writer;
 
+/// What a service with a bucket answers, for those who test that anything may come.
+pub mod foreign {
+    pub use crate::s3::scripted::{Answer, Asked, Said, bucket_answered};
+}
+
 pub use error::FileError;
 pub use files::{Files, Reader};
 pub use reader::Content;

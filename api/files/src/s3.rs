@@ -1,6 +1,7 @@
 //! Objects in a bucket of a service that speaks S3's protocol.
 
 mod connection;
+pub(crate) mod scripted;
 
 use crate::error::FileError;
 use crate::objects::{Key, ObjectWriter, Objects};
@@ -13,6 +14,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use heddle_model::ids::UserId;
 use heddle_store::per_user::PerUser;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::client::HttpConnector;
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{
@@ -69,13 +71,17 @@ impl S3 {
     }
 
     fn with_retries(settings: &S3Settings, retries: RetryConfig) -> Self {
+        S3::by(settings, retries, Connector)
+    }
+
+    fn by(settings: &S3Settings, retries: RetryConfig, connector: impl HttpConnector) -> Self {
         // There is one already if something else needed it before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&settings.bucket)
             .with_region(&settings.region)
             .with_client_options(client_options())
-            .with_http_connector(Connector)
+            .with_http_connector(connector)
             // object_store panics if the answer to a bulk delete names an object that it was not asked to delete. One object is
             // one request either way.
             .with_disable_bulk_delete(true)
@@ -133,6 +139,20 @@ impl S3 {
         taken.map_err(full)?.map_err(FileError::bytes)
     }
 
+    async fn writer(&self, key: &Key, owner: Option<UserId>) -> Result<S3Writer, FileError> {
+        let place = self.place(owner).await?;
+        Ok(S3Writer {
+            store: self.store()?,
+            path: self.path(key),
+            pieces: Vec::new(),
+            bytes: 0,
+            upload: None,
+            is_told: false,
+            parts: Vec::new(),
+            _place: place,
+        })
+    }
+
     fn path(&self, key: &Key) -> Path {
         let prefix = self.prefix.split('/').filter(|part| !part.is_empty());
         Path::from_iter(prefix.map(str::to_owned).chain(key.path()))
@@ -159,17 +179,7 @@ struct S3Writer {
 #[async_trait]
 impl Objects for S3 {
     async fn create(&self, key: &Key, owner: Option<UserId>) -> Result<Box<dyn ObjectWriter>, FileError> {
-        let place = self.place(owner).await?;
-        Ok(Box::new(S3Writer {
-            store: self.store()?,
-            path: self.path(key),
-            pieces: Vec::new(),
-            bytes: 0,
-            upload: None,
-            is_told: false,
-            parts: Vec::new(),
-            _place: place,
-        }))
+        Ok(Box::new(self.writer(key, owner).await?))
     }
 
     fn is_shared_out(&self) -> bool {
@@ -210,8 +220,7 @@ impl ObjectWriter for S3Writer {
         self.pieces.extend(pieces);
         while self.bytes >= PART_BYTES {
             if self.upload.is_none() {
-                let begun = self.store.create_multipart(&self.path).await;
-                self.upload = Some(named(begun.map_err(FileError::bytes)?)?);
+                self.begin().await?;
                 // Told before there is anything in it.
                 return Ok(());
             }
@@ -250,6 +259,13 @@ impl ObjectWriter for S3Writer {
 }
 
 impl S3Writer {
+    /// Begins an upload in parts.
+    async fn begin(&mut self) -> Result<(), FileError> {
+        let begun = self.store.create_multipart(&self.path).await;
+        self.upload = Some(named(begun.map_err(FileError::bytes)?)?);
+        Ok(())
+    }
+
     /// Exactly as many bytes as a part has: some services want them all equal.
     fn next_part(&mut self) -> PutPayload {
         let (mut part, mut bytes) = (Vec::new(), 0);

@@ -35,10 +35,13 @@ impl Timestamp {
         Timestamp(self.0.saturating_sub(millis))
     }
 
-    /// Parses RFC 3339 text, truncated to milliseconds.
+    /// Parses RFC 3339 text, truncated to milliseconds. `None` also if it is in none of the years 0 to 9999 of UTC, by its offset or
+    /// its leap second: what is written of it could not be read again.
     pub fn parse(text: &str) -> Option<Self> {
-        let parsed = DateTime::parse_from_rfc3339(text).ok()?;
-        Some(Timestamp(parsed.timestamp_millis()))
+        const FIRST: i64 = -62_167_219_200_000;
+        const LAST: i64 = 253_402_300_799_999;
+        let millis = DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis();
+        (FIRST..=LAST).contains(&millis).then_some(Timestamp(millis))
     }
 
     /// For names and sentences: `23 Nov 2026, 14:02:07 UTC`.
@@ -132,6 +135,29 @@ impl Clock {
         if let Clock::Manual(millis) = self {
             let step = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
             millis.fetch_add(step, Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_as_a_time_is_read_again() {
+        for text in [
+            "0000-01-01T00:00:00.000Z",
+            "1969-12-31T23:59:59.999Z",
+            "9999-12-31T23:59:59.999Z",
+        ] {
+            assert_eq!(Timestamp::parse(text).unwrap().to_string(), text);
+        }
+        for text in [
+            "0000-01-01T00:00:00+01:00",
+            "9999-12-31T23:59:59-01:00",
+            "9999-12-31T23:59:60Z",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
         }
     }
 }

@@ -10,6 +10,12 @@ mod files;
 mod format;
 mod import;
 
+/// How the parts of an archive are read and written, for those who test that anything may be in them.
+pub mod foreign {
+    pub use super::files::{Piece, piece};
+    pub use super::format::{apart, enclosed, read, written};
+}
+
 pub use export::{Export, begin as export};
 pub use format::{Head, Manifest, PART_BYTES_MAX, assembled};
 pub use import::{ArchiveImport, Progress, begin as import, part, progress};

@@ -31,7 +31,8 @@ pub(crate) async fn named_owner(
     let user = found.ok_or_else(nobody)?;
     if wants_verified && !user.email_verified {
         let problem = format!(
-            "is wrong: whoever has registered with {email} has not proven that it is theirs. They can do so from their profile, or              you say so for them by `heddle user verify`"
+            "is wrong: whoever has registered with {email} has not proven that it is theirs. They can do so from their profile, or \
+             you say so for them by `heddle user verify`"
         );
         return Err(ServiceError::field("owner", problem));
     }

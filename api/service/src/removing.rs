@@ -1,6 +1,7 @@
 //! Removing an account, with what this server keeps of it in memory.
 
 use crate::Service;
+use crate::notices;
 use heddle_model::audit::Origin;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::UserId;
@@ -21,9 +22,8 @@ pub async fn remove(service: &Service, user: UserId, origin: Origin) -> Result<(
     for deployment in removed.ended {
         service.executions.follow(Notice::Deployment(deployment)).await?;
     }
-    service.executions.follow(Notice::Everything).await?;
+    notices::everything_changed(service).await;
     service.executions.workspace_deleted();
-    service.webhooks.all_changed();
     let workspaces = removed
         .go
         .into_iter()

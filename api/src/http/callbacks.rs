@@ -151,18 +151,16 @@ async fn answer(
     let bytes_max = app.config.webhook_body_bytes_max;
     let body = read(body, bytes_max).await?;
     // It may be called before it is there: then what is unpacked for it is nobody's.
-    let of_run = match encoding::of(&parts.headers)? {
-        Some(_) => app.executions.run_asking(run).await.ok(),
+    let mut owner = match encoding::of(&parts.headers)? {
+        Some(_) => app.executions.run_asking(run).await.ok().map(|run| run.owner),
         None => None,
     };
-    let by = (app, of_run.map(|run| run.owner));
-    let body = encoding::unpacked(by, &parts.headers, body, bytes_max).await?;
+    let body = encoding::unpacked((app, owner), &parts.headers, body, bytes_max).await?;
     let bytes = body.len();
-    let owner = match is_small(bytes) {
-        true => None,
+    if owner.is_none() && !is_small(bytes) {
         // What is sent for a run that is not there comes to nobody, so it is not read in nobody's turn, either.
-        false => Some(app.executions.run_asking(run).await?.owner),
-    };
+        owner = Some(app.executions.run_asking(run).await?.owner);
+    }
     let event = computed(app, owner, bytes, move || event_of(&parts, &body)).await??;
     Ok(app.executions.call_back(run, place, event).await?)
 }

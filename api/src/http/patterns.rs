@@ -210,7 +210,7 @@ async fn get(
     let found = patterns::newest(&app, caller.scope.user(), &row).await?;
     let tag = (ETAG, format!("\"{}\"", row.version_number));
     let pattern = Answer(Pattern::new(row, found.graph, found.definitions, starred));
-    Ok(reply::built(([tag], pattern), found.share))
+    Ok(reply::built(caller.scope.user(), ([tag], pattern), found.share).await?)
 }
 
 /// The fields to change. Omitted fields stay as they are.

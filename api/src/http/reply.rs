@@ -5,8 +5,11 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use heddle_execution::blocking::computing;
 use heddle_execution::budget::Share;
 use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::error::ServiceError;
+use heddle_model::ids::UserId;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
@@ -15,11 +18,21 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBody;
 
-/// A response for which memory is reserved until it is built.
-pub fn built(answer: impl IntoResponse, share: Option<Share>) -> Response {
-    let response = answer.into_response();
-    drop(share);
-    response
+/// A response to this user. If memory is reserved for it until it is built, it is large, and built where nobody's webhooks wait.
+pub async fn built(
+    user: UserId,
+    answer: impl IntoResponse + Send + 'static,
+    share: Option<Share>,
+) -> Result<Response, ServiceError> {
+    let Some(share) = share else {
+        return Ok(answer.into_response());
+    };
+    let build = move || {
+        let response = answer.into_response();
+        drop(share);
+        response
+    };
+    computing(Some(user), build).await
 }
 
 /// JSON that stays the same while the program runs, and that clients may keep. They ask whether it still holds by

@@ -9,6 +9,7 @@ mod address;
 mod connection;
 mod exchange;
 mod pace;
+mod pieces;
 mod places;
 mod received;
 mod rest;

@@ -38,8 +38,9 @@ const FRESH: Duration = Duration::from_secs(1);
 const IDLE_IN_TRANSACTION_MAX: &str = "5s";
 /// How long one statement that reads for a user may take on PostgreSQL, and on SQLite all that one connection is taken for.
 const USER_READ_MAX: Duration = Duration::from_secs(20);
-/// Instructions of SQLite's machine after which it is looked whether time is up: about a millisecond.
-const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 100_000;
+/// Instructions of SQLite's machine after which it is looked whether time is up. So few, although most take nanoseconds: those that
+/// read or measure a long text take a millisecond each, and a page of a list has some thousand in all.
+const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 1_000;
 /// How much the threads of SQLite that look something up for users give way from then on.
 const NICENESS_OF_USERS: u8 = 10;
 /// How these threads are called; the system keeps 15 bytes of it.
@@ -421,10 +422,14 @@ async fn limited(
     time_max: Duration,
 ) -> Result<PoolConnection<Sqlite>, StoreError> {
     let begun = heddle_model::clock::monotonic();
+    let mut gives_way = false;
     let mut handle = connection.lock_handle().await?;
     // It is called on the connection's own thread.
     handle.set_progress_handler(INSTRUCTIONS_BETWEEN_LOOKS, move || {
-        heddle_processes::give_way(NICENESS_OF_USERS);
+        if !gives_way {
+            heddle_processes::give_way(NICENESS_OF_USERS);
+            gives_way = true;
+        }
         heddle_model::clock::since(begun) < time_max
     });
     drop(handle);

@@ -461,10 +461,7 @@ pub async fn parked_before(
         "select id from runs where id = ? and owner = ? and status = 'running' and (wake_at is not null or total_fuel = ?)",
     );
     let query = query.bind(row.id).bind(row.owner.as_ref()).bind(fuel);
-    // A commit whose answer got lost may be under way still.
-    let query = query.push(if db.is_postgres() { " for update" } else { "" });
-    let found: Option<(RunId,)> = db.optional(query).await?;
-    Ok(found.map(|(run,)| run))
+    settled(db, query).await
 }
 
 /// The run of this row, which has another attempt, if that is stored already, as when the answer to it got lost: what the attempt before
@@ -472,10 +469,7 @@ pub async fn parked_before(
 pub async fn retried_before(db: &mut Db<'_>, row: &ResultRow) -> Result<Option<RunId>, StoreError> {
     let query = sql("select id from runs where id = ? and owner = ? and status = 'running' and attempt = ?");
     let query = query.bind(row.id).bind(row.owner.as_ref()).bind(row.attempt);
-    // As for a run that parks.
-    let query = query.push(if db.is_postgres() { " for update" } else { "" });
-    let found: Option<(RunId,)> = db.optional(query).await?;
-    Ok(found.map(|(run,)| run))
+    settled(db, query).await
 }
 
 /// The run of this row, which has ended, if that is stored already: whoever waits for it is to hear of it.
@@ -487,6 +481,11 @@ pub async fn ended_before(db: &mut Db<'_>, row: &ResultRow) -> Result<Option<Run
     );
     let query = query.bind(row.id).bind(row.owner.as_ref()).bind(row.status);
     let query = query.bind(row.completed_at).bind(row.fuel_used);
+    settled(db, query).await
+}
+
+/// The run that a query finds. A commit whose answer got lost may be under way still, and is waited for.
+async fn settled(db: &mut Db<'_>, query: Sql) -> Result<Option<RunId>, StoreError> {
     let query = query.push(if db.is_postgres() { " for update" } else { "" });
     let found: Option<(RunId,)> = db.optional(query).await?;
     Ok(found.map(|(run,)| run))

@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import nodes from '../unit/inspector/nodes.json';
-import { start, violations, type Opened, type Pages } from './browser';
+import { COLOURS, start, violations, type Opened, type Pages } from './browser';
 
 let pages: Pages;
 beforeAll(async () => {
@@ -28,7 +28,10 @@ const steps = (page: Page) =>
   page.evaluate(() => (window as unknown as { store: Store }).store.history.value.past.length);
 const undo = (page: Page) => page.evaluate(() => (window as unknown as { store: Store }).store.undo());
 
-test.each(['light', 'dark'])('nothing for axe to find, %s', async (theme) => {
+test.each([
+  { theme: 'light', rules: undefined },
+  { theme: 'dark', rules: COLOURS },
+])('nothing for axe to find, $theme', async ({ theme, rules }) => {
   for (const scene of [
     'HttpRequest',
     'OnSchedule',
@@ -43,9 +46,9 @@ test.each(['light', 'dark'])('nothing for axe to find, %s', async (theme) => {
       scene,
       async (page) => {
         await page.waitForTimeout(200);
-        expect(await violations(page), scene).toEqual([]);
+        expect(await violations(page, rules), scene).toEqual([]);
         await page.getByRole('tab', { name: 'Settings' }).click();
-        expect(await violations(page), `settings of ${scene}`).toEqual([]);
+        expect(await violations(page, rules), `settings of ${scene}`).toEqual([]);
       },
       theme,
     );

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { start, violations, type Pages } from './browser';
+import { COLOURS, start, violations, type Pages } from './browser';
 
 let pages: Pages;
 beforeAll(async () => {
@@ -18,9 +18,12 @@ async function on(scene: string, act: (page: Page) => Promise<void>, theme = 'li
   await page.close();
 }
 
-test.each(['light', 'dark'])('nothing for axe to find, %s', async (theme) => {
+test.each([
+  { theme: 'light', rules: undefined },
+  { theme: 'dark', rules: COLOURS },
+])('nothing for axe to find, $theme', async ({ theme, rules }) => {
   for (const scene of ['trace', 'test', 'drawer', 'problems', 'value']) {
-    await on(scene, async (page) => expect(await violations(page), scene).toEqual([]), theme);
+    await on(scene, async (page) => expect(await violations(page, rules), scene).toEqual([]), theme);
   }
 });
 

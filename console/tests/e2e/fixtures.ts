@@ -49,8 +49,24 @@ export async function accessible(page: Page, rules: readonly string[] = ALL): Pr
       help: string;
       nodes: { html: string; failureSummary?: string }[];
     }
-    const { violations } = await axe.run({ runOnly });
-    return violations.map(
+    // It reads the document once, and fails or guesses where elements come afterwards: then it looks again.
+    let hasChanged = false;
+    const observer = new MutationObserver(() => (hasChanged = true));
+    observer.observe(document, { childList: true, subtree: true });
+    const violations = async (left: number): Promise<Violation[]> => {
+      hasChanged = false;
+      const looked = await axe.run({ runOnly }).then(
+        ({ violations }) =>
+          () =>
+            violations,
+        (error: unknown) => () => {
+          throw error;
+        },
+      );
+      return hasChanged && left > 0 ? violations(left - 1) : looked();
+    };
+    const all = await violations(9).finally(() => observer.disconnect());
+    return all.map(
       ({ id, help, nodes }) =>
         `${id}: ${help}\n${nodes.map((node) => `  ${node.html}\n  ${node.failureSummary}`).join('\n')}`,
     );

@@ -2,6 +2,7 @@
 //! panics when something does not hold.
 
 pub mod answers;
+pub mod bucket;
 pub mod compressed;
 pub mod credentials;
 pub mod cron;
@@ -29,6 +30,7 @@ pub mod signatures;
 pub mod smtp;
 pub mod streams;
 pub mod subscription;
+pub mod workspace_archive;
 
 /// What a target does with an input.
 pub type Check = fn(&[u8]);
@@ -36,6 +38,7 @@ pub type Check = fn(&[u8]);
 /// Those whose input is any text, by name.
 pub const ALL: &[(&str, Check)] = &[
     ("answers", answers::check),
+    ("bucket", bucket::check),
     ("compressed", compressed::check),
     ("credentials", credentials::check),
     ("cron", cron::check),
@@ -63,4 +66,5 @@ pub const ALL: &[(&str, Check)] = &[
     ("smtp", smtp::check),
     ("streams", streams::check),
     ("subscription", subscription::check),
+    ("workspace_archive", workspace_archive::check),
 ];

@@ -46,7 +46,7 @@ async fn wait_for_call(
     }
     let place = request["place"].as_str().unwrap_or_default();
     if signals.has(place) {
-        result.take().await;
+        result.take_with_room().await;
         let event = result.read(signals.read(place).await?).await?;
         // `json!` would copy it, and it may be large.
         return Ok(Value::Object(Map::from_iter([("event".to_owned(), event)])).into());

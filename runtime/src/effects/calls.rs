@@ -79,9 +79,10 @@ impl CallContext {
         self.place.try_take()
     }
 
-    /// Waits for a place and takes it. Nothing of the called run's result may be in memory meanwhile.
+    /// Waits for a place, and for room for what a result may have, and takes both. Nothing of the called run's result may be in memory
+    /// meanwhile.
     pub async fn take_place(&self) {
-        self.place.take().await;
+        self.place.take_with_room().await;
     }
 
     /// Reads the JSON that the called run has given, once its owner has room for so many values; with a place.

@@ -11,6 +11,7 @@ use super::effect::Effect;
 use super::handles::{Bounds, Owner};
 use super::progress::EffectResult;
 use super::requests::read;
+use super::result_place::ResultPlace;
 use super::run::interrupted;
 use super::sinks::{OpenSinks, Place};
 use super::stored_file::{Form, failed, masked, shown, stored};
@@ -59,7 +60,7 @@ enum Request {
 impl Effect for File {
     const KIND: &'static str = "file";
 
-    type Needs = (Bounds, Arc<dyn Files>, OpenSinks, Owner);
+    type Needs = (Bounds, Arc<dyn Files>, OpenSinks, Owner, ResultPlace);
     type Output = Value;
 
     fn start(
@@ -70,7 +71,7 @@ impl Effect for File {
         read_or_make(request, needs)
     }
 
-    fn is_known(&self, request: &str, (_, _, sinks, _): Self::Needs) {
+    fn is_known(&self, request: &str, (_, _, sinks, _, _): Self::Needs) {
         if let Ok(Request::Finish(place)) = serde_json::from_str(request) {
             sinks.give_up(&place);
         }
@@ -88,7 +89,7 @@ impl Effect for File {
 
 async fn read_or_make(
     request: Value,
-    (bounds, files, sinks, owner): <File as Effect>::Needs,
+    (bounds, files, sinks, owner, place): <File as Effect>::Needs,
 ) -> Result<Value, EffectError> {
     match read(request)? {
         Request::Read {
@@ -100,6 +101,8 @@ async fn read_or_make(
             encoding,
         } => {
             let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
+            let most = limit.map_or(bounds.result_bytes_max, |limit| whole(limit) as usize);
+            place.make_room(most.min(bounds.result_bytes_max)).await;
             let part = ReadPart {
                 form,
                 lines,

@@ -8,7 +8,7 @@ use super::prepared::Prepared;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json, weight};
 use super::reopened::Reopened;
 use super::requests::revealed;
-use super::result_place::ResultPlace;
+use super::result_place::{ResultPlace, Untaken};
 use crate::aside::{SMALL_BYTES_MAX, aside_if_large};
 use crate::egress::names_for;
 use crate::journal::{Entry, Record};
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -57,8 +57,8 @@ pub struct RunEffects {
     ready: VecDeque<(Started, Done)>,
     /// Ended in a former execution, by their place among those that had.
     known: BTreeMap<u64, (Started, Known)>,
-    /// Places of those whose results the sandbox has not taken yet.
-    untaken: HashMap<u32, OwnedSemaphorePermit>,
+    /// Places and room of those whose results the sandbox has not taken yet.
+    untaken: HashMap<u32, Untaken>,
     /// Bytes of requests that wait or are at work.
     request_bytes: Option<Arc<AtomicUsize>>,
     started: u32,
@@ -115,7 +115,7 @@ impl Drop for Held {
 /// A result, and the place in the queue that it holds until the sandbox has taken it.
 struct Done {
     json: Vec<u8>,
-    permit: Option<OwnedSemaphorePermit>,
+    permit: Option<Untaken>,
 }
 
 impl Done {
@@ -177,7 +177,7 @@ impl Known {
             Known::Place(again) => *again,
         };
         let mut tasks = JoinSet::new();
-        let work = perform(prepared, Arc::new(Semaphore::new(1)));
+        let work = perform(prepared, None);
         tasks.spawn_on(work.instrument(span), io);
         let ended = tasks.join_next().await;
         match ended.map(|ended| ended.unwrap_or_else(|error| panicked(&error))) {
@@ -357,7 +357,7 @@ impl RunEffects {
             if let Some(journal) = journal {
                 journal.permission().await;
             }
-            let worked = perform(prepared, in_flight).await;
+            let worked = perform(prepared, Some(in_flight)).await;
             drop(held);
             worked
         };
@@ -522,7 +522,8 @@ fn panicked(error: &JoinError) -> Worked {
     Worked::Done(Done::failed(failed))
 }
 
-async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
+/// `in_flight`: where its result takes a place; `None`: its run waits for this one only.
+async fn perform(prepared: Prepared, in_flight: Option<Arc<Semaphore>>) -> Worked {
     let (effect, request, mut handles) = match prepared {
         Prepared::Work {
             effect,
@@ -572,10 +573,9 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
     let spelled = vault.spelling_bytes(result.as_ref().err().map(|error| error.message.as_str()));
     let bytes = result.as_ref().map_or(0, |value| weight(value, SMALL_BYTES_MAX)) + spelled;
     let written = aside_if_large(owner, bytes, move || to_json(masked(&*effect, result, &vault))).await;
-    Worked::Done(Done {
-        json: written.unwrap_or_else(|| to_json(Err(interrupted()))),
-        permit: place.given(),
-    })
+    let json = written.unwrap_or_else(|| to_json(Err(interrupted())));
+    let permit = place.given(json.len());
+    Worked::Done(Done { json, permit })
 }
 
 /// A result without the secrets that the run has used.

@@ -24,6 +24,7 @@ use super::connectors::{Connectors, Owner};
 use super::effect::{Effect, Reveals};
 use super::handles::Bounds;
 use super::requests::{opened, read, within};
+use super::result_place::ResultPlace;
 use crate::config::RuntimeConfig;
 use crate::connections::Granted;
 use crate::entropy::nonce;
@@ -81,13 +82,13 @@ impl Effect for Sql {
     const KIND: &'static str = "sql";
     const REVEALS: Reveals = Reveals::ToHost;
 
-    type Needs = (Bounds, Arc<Vault>, Arc<Granted>, Arc<dyn Files>);
+    type Needs = (Bounds, Arc<Vault>, Arc<Granted>, Arc<dyn Files>, ResultPlace);
     type Output = Value;
 
     fn start(
         &self,
         request: Value,
-        (bounds, vault, connections, files): Self::Needs,
+        (bounds, vault, connections, files, place): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let shared = self.0.clone();
         async move {
@@ -102,6 +103,7 @@ impl Effect for Sql {
                 bytes_max: bounds.result_bytes_max,
                 timeout: bounds.time_max(request.timeout_ms),
                 mark: request.files.then(nonce),
+                place,
             };
             let late = |ms| format!("{} did not answer within {ms} ms.", target.name());
             let (tenant, owner) = (connections.tenant(), connections.owner());

@@ -14,6 +14,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Bytes of a response that a host may send by HTTP/2 before they are read. Responses may be left for a while, until their owner has room
+/// for them.
+const STREAM_BYTES: u32 = 1 << 20;
+/// Bytes of all of them over one connection: so many that responses that are left take nothing from those that are read, for which they wait.
+const CONNECTION_BYTES: u32 = 1 << 30;
 /// Owners whose clients are kept, with the connections that they have open; of others a client is made anew.
 const OWNERS_MAX: usize = 512;
 /// Places that a client sends to, before another one is made instead: it keeps connections to each of them open for a while, and has no
@@ -173,6 +178,8 @@ impl GuardedHttp {
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(8)
+            .http2_initial_stream_window_size(STREAM_BYTES)
+            .http2_initial_connection_window_size(CONNECTION_BYTES)
             .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")))
     }
 

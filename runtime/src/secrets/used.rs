@@ -1,6 +1,6 @@
 //! The values that a run has used, and what finds them in texts. A value that comes later makes a small set of spellings of its own, or a
-//! larger one together with sets that are no larger: so there are few sets, and a run that uses many values one after the other has none
-//! of them spelled anew for each that follows.
+//! larger one together with sets of about its size and smaller ones: so there are few sets, each of which goes through every text, and a
+//! run that uses many values one after the other has none of them spelled anew for each that follows.
 
 use super::mask::Masker;
 use super::spelling::spellings;
@@ -84,7 +84,8 @@ impl Used {
         next.saturating_add(all).saturating_mul(SPELLINGS)
     }
 
-    /// The set that the masker lacks: of values that it does not know, and of the sets before them that are no larger.
+    /// The set that the masker lacks: of values that it does not know, and of the sets before them, up to one with a higher power of two in
+    /// its bytes. So no two sets have the same power, also where each value is a little shorter than the one before.
     fn due(&self) -> Option<Set> {
         let unknown = self.values.get(self.known..).unwrap_or_default();
         if unknown.is_empty() {
@@ -95,7 +96,7 @@ impl Used {
             bytes: unknown.iter().map(|value| value.len()).sum(),
         };
         for before in self.sets.iter().rev() {
-            if before.bytes > due.bytes {
+            if before.bytes.checked_ilog2() > due.bytes.checked_ilog2() {
                 break;
             }
             due = Set {
@@ -135,6 +136,26 @@ mod tests {
         // Those that came first are still found.
         let masker = used.masker().unwrap();
         assert!((0..VALUES).all(|number| masker.is_in(value(number).as_bytes())));
+    }
+
+    #[test]
+    fn values_that_get_shorter_make_few_sets() {
+        let mut used = Used::default();
+        for length in (4..=100).rev() {
+            used.note(&"x".repeat(length)).unwrap();
+            assert!(used.masker().is_some());
+            let powers = used.bytes.ilog2() as usize + 1;
+            assert!(used.sets.len() <= powers, "{length}: {}", used.sets.len());
+        }
+        let (first, bytes) = (
+            used.sets[0].first,
+            used.sets.iter().map(|set| set.bytes).sum::<usize>(),
+        );
+        assert_eq!((first, bytes), (0, used.bytes));
+        assert!(
+            used.sets
+                .is_sorted_by(|set, next| set.bytes.ilog2() > next.bytes.ilog2())
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn calling(trigger: &str, pattern: &str) -> Value {
 }
 
 each_database! {
-    async fn what_a_run_has_called_ends_although_the_server_stopped_when_only_the_run_was_cancelled(service: Service) {
+    async fn what_a_run_has_called_ends_although_only_the_run_was_cancelled_or_removed(service: Service) {
         service.app.executions.start().await.unwrap();
         let ann = service.user("ann").await;
         let callee = service.drawn(&ann, &chain(&[
@@ -27,9 +27,11 @@ each_database! {
         let middle = service.drawn(&ann, &calling("OnCall", &callee)).await;
         let between = service.deploy(&ann, &middle).await;
         let id = service.deployed(&ann, &calling("OnManual", &middle)).await;
-        let (first, second) = (
+        let removed = service.deployed(&ann, &calling("OnManual", &middle)).await;
+        let (first, second, third) = (
             service.started(&ann, &id, &json!({"n": 1})).await,
             service.started(&ann, &id, &json!({"n": 2})).await,
+            service.started(&ann, &removed, &json!({"n": 3})).await,
         );
         let run_of = async |deployment: &str, n: i64| {
             let listed = service.get(&format!("/api/deployments/{deployment}/runs")).bearer(&ann.token).send().await;
@@ -37,8 +39,8 @@ each_database! {
             let found = list.iter().find(|run| run["eventData"]["n"] == n);
             found.unwrap()["id"].as_str().unwrap().to_owned()
         };
-        for (run, n) in [(&first, 1), (&second, 2)] {
-            parked(&service, &ann, &id, run).await;
+        for (deployment, run, n) in [(&id, &first, 1), (&id, &second, 2), (&removed, &third, 3)] {
+            parked(&service, &ann, deployment, run).await;
             for deployment in [&between, &called] {
                 let child = run_of(deployment, n).await;
                 parked(&service, &ann, deployment, &child).await;
@@ -52,10 +54,14 @@ each_database! {
         }));
         let ended: Result<u64, StoreError> = ended.await;
         assert_eq!(ended.unwrap(), 1);
+        service.delete(&format!("/api/deployments/{removed}")).bearer(&ann.token).send().await.data(200);
         service.app.executions.clear_away().await.unwrap();
         for deployment in [&between, &called] {
-            let child = service.run(&ann, deployment, &run_of(deployment, 1).await).await;
-            assert_eq!((&child["status"], &child["errorMessage"]), (&json!("failure"), &json!("cancelled")), "{child}");
+            for n in [1, 3] {
+                let child = service.run(&ann, deployment, &run_of(deployment, n).await).await;
+                assert_eq!((&child["status"], &child["errorMessage"]), (&json!("failure"), &json!("cancelled")), "{child}");
+                assert_eq!(child["error"]["code"], "CANCELLED");
+            }
             let other = service.run(&ann, deployment, &run_of(deployment, 2).await).await;
             assert_eq!(other["phase"], "waiting", "{other}");
         }

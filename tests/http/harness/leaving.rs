@@ -14,22 +14,22 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A request of somebody: method, path and token.
 type Asked<'r> = (&'r str, &'r str, Option<&'r str>);
 
+/// The request as a router takes it.
+pub fn asked((method, path, token): Asked<'_>, body: Body) -> Request<Body> {
+    let request = Request::builder().method(method).uri(path);
+    let request = request.header("content-type", "application/json");
+    let request = match token {
+        Some(token) => request.header("authorization", format!("Bearer {token}")),
+        None => request,
+    };
+    request.body(body).unwrap()
+}
+
 impl Service {
     /// Has a request answered until it has waited so often for something, and drops it then, as when its sender goes away; the
     /// status, if it was answered before.
-    async fn answered_within(
-        &self,
-        waits: usize,
-        (method, path, token): Asked<'_>,
-        body: &Value,
-    ) -> Option<u16> {
-        let request = Request::builder().method(method).uri(path);
-        let request = request.header("content-type", "application/json");
-        let request = match token {
-            Some(token) => request.header("authorization", format!("Bearer {token}")),
-            None => request,
-        };
-        let request = request.body(Body::from(body.to_string())).unwrap();
+    async fn answered_within(&self, waits: usize, what: Asked<'_>, body: &Value) -> Option<u16> {
+        let request = asked(what, Body::from(body.to_string()));
         let mut router = heddle_api::http::router(&self.app);
         let mut answer = Box::pin(tower::Service::call(&mut router, request));
         let mut count = 0;
@@ -45,9 +45,9 @@ impl Service {
     }
 
     /// Sends a request again and again, and goes away a little later each time, until what it asks for is stored.
-    pub async fn leave(&self, asked: Asked<'_>, body: &Value, is_stored: impl AsyncFn() -> bool) {
+    pub async fn leave(&self, what: Asked<'_>, body: &Value, is_stored: impl AsyncFn() -> bool) {
         for waits in 0.. {
-            let answered = self.answered_within(waits, asked, body).await;
+            let answered = self.answered_within(waits, what, body).await;
             // After what was on its way to the database.
             let nothing = self
                 .app

@@ -100,9 +100,11 @@ fn start_cluster() -> String {
     run(as_postgres("initdb")
         .args(["-A", "trust", "-U", "heddle", "--no-sync", "-D"])
         .arg(&data));
+    // Nothing outlives the machine. A database that is dropped makes a checkpoint, after which each page that any test changes
+    // would be written to the log as a whole; what vacuums one that is to be copied would hold the copy up.
     let options = format!(
-        "-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories='' -c fsync=off -c max_connections=400 \
-         -c max_wal_size=256MB"
+        "-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories='' -c fsync=off -c full_page_writes=off \
+         -c autovacuum=off -c max_connections=400 -c max_wal_size=256MB"
     );
     let log = dir.join("log");
     run(as_postgres("pg_ctl")

@@ -95,7 +95,8 @@ each_database! {
         let mut graph = chain(&[
             ("start", "OnManual", json!({})), ("pause", "Wait", json!({"durationMs": 30_000})), ("end", "Return", json!({})),
         ]);
-        graph["settings"] = json!({"timeoutMs": 50});
+        // Time enough to come to the wait on a busy machine.
+        graph["settings"] = json!({"timeoutMs": 1_000});
         let id = service.deployed(&ann, &graph).await;
         let run = ended(&service, &ann, &id, &json!({})).await;
         assert_eq!((&run["error"]["code"], &run["error"]["nodeId"]), (&json!("TIMEOUT"), &json!("pause")), "{run}");

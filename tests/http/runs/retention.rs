@@ -4,10 +4,9 @@ use crate::flow::waits::parked;
 use crate::harness::{Database, Service, chain, doubling, endless};
 use crate::sessions::{switched, workspace};
 use heddle_api::app::App;
-use heddle_model::ids::RunId;
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::upkeep;
-use heddle_store::{StoreError, sql};
+use heddle_store::sql;
 use serde_json::json;
 use std::time::Duration;
 
@@ -105,67 +104,6 @@ async fn the_newest_runs_stay_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_runs_stay_on_postgres() {
     the_newest_runs_stay(Database::Postgres).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_nobody_waits_for_any_more_is_cancelled() {
-    for database in [Database::Sqlite, Database::Postgres] {
-        let service = Service::start(database).await;
-        service.app.executions.start().await.unwrap();
-        let ann = service.user("ann").await;
-        let waiting = chain(&[
-            ("called", "OnCall", json!({})),
-            ("wait", "Wait", json!({"durationMs": 720_000_000})),
-            ("end", "Return", json!({})),
-        ]);
-        let callee = service.drawn(&ann, &waiting).await;
-        let called = service.deploy(&ann, &callee).await;
-        let calling = chain(&[
-            ("start", "OnManual", json!({})),
-            ("call", "CallPattern", json!({"patternId": callee})),
-            ("end", "Return", json!({})),
-        ]);
-        let mut runs = Vec::new();
-        for n in 0..3 {
-            let id = service.deployed(&ann, &calling).await;
-            let run = service.started(&ann, &id, &json!({"n": n})).await;
-            parked(&service, &ann, &id, &run).await;
-            let listed = service
-                .get(&format!("/api/deployments/{called}/runs"))
-                .bearer(&ann.token)
-                .send()
-                .await;
-            // The newest is the first.
-            let child = listed.body["data"][0]["id"].as_str().unwrap().to_owned();
-            parked(&service, &ann, &called, &child).await;
-            runs.push((id, run, child));
-        }
-        // As if the server had been killed after it had stored that the first one was cancelled.
-        let first: RunId = runs[0].1.parse().unwrap();
-        let killed: Result<u64, StoreError> = service
-            .app
-            .store
-            .write(move |db| {
-                Box::pin(async move {
-                    let end =
-                        "update runs set status = 'failure', phase = 'ended', wake_at = null where id = ?";
-                    db.execute(sql(end).bind(first)).await
-                })
-            })
-            .await;
-        assert_eq!(killed.unwrap(), 1);
-        let second = service.delete(&format!("/api/deployments/{}", runs[1].0));
-        second.bearer(&ann.token).send().await.data(200);
-        service.app.executions.clear_away().await.unwrap();
-        for (_, _, child) in &runs[..2] {
-            let child = service.run(&ann, &called, child).await;
-            assert_eq!(
-                (&child["status"], &child["error"]["code"]),
-                (&json!("failure"), &json!("CANCELLED"))
-            );
-        }
-        parked(&service, &ann, &called, &runs[2].2).await;
-    }
 }
 
 /// Their keys would stay for a day, and there are as many as there were runs.

@@ -1,8 +1,7 @@
 //! Bodies that take their time: who has sent one is looked at again when it is there.
 
-use crate::harness::{Service, each_database};
+use crate::harness::{Service, asked, each_database};
 use axum::body::{Body, to_bytes};
-use axum::http::Request;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -25,13 +24,7 @@ async fn slowly(
         is_sent.await.unwrap();
         Ok::<_, Infallible>(body.to_string())
     });
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("content-type", "application/json")
-        .header("authorization", format!("Bearer {token}"))
-        .body(Body::from_stream(body))
-        .unwrap();
+    let request = asked((method, path, Some(token)), Body::from_stream(body));
     let mut router = heddle_api::http::router(&service.app);
     let answer = Box::pin(tower::Service::call(&mut router, request));
     let sending = async {

@@ -32,8 +32,9 @@ const LAST_BYTE: &str = "18446744073709551615";
 #[derive(Debug)]
 pub(super) struct Connector;
 
+/// Reads answers as far as they may go, whoever brings them.
 #[derive(Debug)]
-struct Client(reqwest::Client);
+pub(super) struct Client<S>(pub(super) S);
 
 /// What is wrong with an answer.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +77,7 @@ impl HttpConnector for Connector {
 }
 
 #[async_trait]
-impl HttpService for Client {
+impl<S: HttpService> HttpService for Client<S> {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let wants_object = request.method().as_str() == "GET" && request.headers().contains_key("range");
         let (head, body) = HttpService::call(&self.0, request).await?.into_parts();

@@ -98,6 +98,42 @@ fn is_name(name: &str) -> bool {
         && !name.contains(['/', '\\', '\0'])
 }
 
+/// A piece of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Names of directories, and of the file.
+    pub names: Vec<&'a str>,
+    /// Where it begins, in bytes.
+    pub at: u64,
+    pub data: Vec<u8>,
+}
+
+fn wrong(why: &str) -> ServiceError {
+    ServiceError::field("", format!("A file of the archive {why}."))
+}
+
+/// The piece that a row is.
+///
+/// # Errors
+///
+/// [`heddle_model::error::Code::Validation`] if it is none, or its names lead out of the directory.
+pub fn piece(row: &Row) -> Result<Piece<'_>, ServiceError> {
+    let names: Option<Vec<&str>> = row
+        .get("path")
+        .and_then(Value::as_array)
+        .and_then(|names| names.iter().map(Value::as_str).collect());
+    let names = names
+        .filter(|names| (1..=DEPTH_MAX).contains(&names.len()) && names.iter().all(|name| is_name(name)));
+    let names = names.ok_or_else(|| wrong("has a name that leads elsewhere"))?;
+    let at = row.get("at").and_then(Value::as_u64);
+    let data = row.get("data").and_then(Value::as_str);
+    let data = data.and_then(|data| STANDARD.decode(data).ok());
+    match (at, data) {
+        (Some(at), Some(data)) => Ok(Piece { names, at, data }),
+        _ => Err(wrong("has a piece that can't be read")),
+    }
+}
+
 /// Writes pieces below a directory; what is there already is written once more.
 pub(super) fn write(dir: &Path, rows: &[Row]) -> Result<(), ServiceError> {
     let failed = |error: io::Error| {
@@ -106,20 +142,7 @@ pub(super) fn write(dir: &Path, rows: &[Row]) -> Result<(), ServiceError> {
         )
     };
     for row in rows {
-        let wrong = |why: &str| ServiceError::field("", format!("A file of the archive {why}."));
-        let names: Option<Vec<&str>> = row
-            .get("path")
-            .and_then(Value::as_array)
-            .and_then(|names| names.iter().map(Value::as_str).collect());
-        let names = names
-            .filter(|names| (1..=DEPTH_MAX).contains(&names.len()) && names.iter().all(|name| is_name(name)));
-        let names = names.ok_or_else(|| wrong("has a name that leads elsewhere"))?;
-        let at = row.get("at").and_then(Value::as_u64);
-        let data = row.get("data").and_then(Value::as_str);
-        let data = data.and_then(|data| STANDARD.decode(data).ok());
-        let (Some(at), Some(data)) = (at, data) else {
-            return Err(wrong("has a piece that can't be read"));
-        };
+        let Piece { names, at, data } = piece(row)?;
         let mut path = dir.to_owned();
         path.extend(names);
         let parent = path.parent().unwrap_or(dir);

@@ -207,9 +207,13 @@ fn bound(archive: &str, number: i64, of: &str, rows: u64) -> Vec<u8> {
     format!("heddle workspace archive\n{archive}\n{number}\n{of}\n{rows}").into_bytes()
 }
 
-/// A part with its line.
-pub(super) fn written(
-    (key, archive): (&ArchiveKey, &str),
+/// A part of these rows, each in JSON and without line breaks, with its line.
+///
+/// # Errors
+///
+/// [`Code::Internal`] if they can't be packed.
+pub fn written(
+    sealing: (&ArchiveKey, &str),
     number: i64,
     of: &str,
     rows: &[String],
@@ -223,8 +227,20 @@ pub(super) fn written(
         encoder.write_all(b"\n").map_err(ServiceError::internal)?;
     }
     let packed = encoder.finish().map_err(ServiceError::internal)?;
-    let count = rows.len() as u64;
-    let sealed = key.seal(&bound(archive, number, of, count), &packed);
+    enclosed(sealing, (number, of, rows.len() as u64), &packed)
+}
+
+/// A part of what is packed already, and so many rows, with its line.
+///
+/// # Errors
+///
+/// [`Code::Internal`] if its line can't be written.
+pub fn enclosed(
+    (key, archive): (&ArchiveKey, &str),
+    (number, of, count): (i64, &str, u64),
+    packed: &[u8],
+) -> Result<Vec<u8>, ServiceError> {
+    let sealed = key.seal(&bound(archive, number, of, count), packed);
     let head = Head {
         part: number,
         of: of.to_owned(),
@@ -260,7 +276,11 @@ pub fn assembled(
 }
 
 /// A part as it came, apart into its line and its bytes.
-pub(super) fn apart(part: &[u8]) -> Result<(Head, &[u8]), ServiceError> {
+///
+/// # Errors
+///
+/// [`Code::Validation`] if it has no such line, or not as many bytes as that says; [`Code::Conflict`] if they are others.
+pub fn apart(part: &[u8]) -> Result<(Head, &[u8]), ServiceError> {
     const LINE_MAX: usize = 1_000;
     let end = part.iter().take(LINE_MAX).position(|byte| *byte == b'\n');
     let (line, bytes) = end
@@ -290,7 +310,11 @@ pub(super) fn apart(part: &[u8]) -> Result<(Head, &[u8]), ServiceError> {
 }
 
 /// The rows of a part.
-pub(super) fn read(
+///
+/// # Errors
+///
+/// [`Code::Validation`] if it is not one of this archive at this place, has not as many rows as its line says, or more than a part may have.
+pub fn read(
     (key, archive): (&ArchiveKey, &str),
     head: &Head,
     bytes: &[u8],

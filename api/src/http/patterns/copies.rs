@@ -206,7 +206,7 @@ async fn export(
         tests,
         exported_at: app.clock.now(),
     };
-    Ok(reply::built(([header], Answer(export)), found.share))
+    Ok(reply::built(caller.scope.user(), ([header], Answer(export)), found.share).await?)
 }
 
 /// A `Content-Disposition` (RFC 6266) with a file name that can't be mistaken for a path, in ASCII and in full.

@@ -106,7 +106,7 @@ async fn get_draft(
         graph_data: found.graph,
         node_definitions: found.definitions.unwrap_or_else(no_definitions),
     };
-    Ok(reply::built(([tag], Answer(draft)), found.share))
+    Ok(reply::built(caller.scope.user(), ([tag], Answer(draft)), found.share).await?)
 }
 
 /// Stores the caller's draft of a pattern.

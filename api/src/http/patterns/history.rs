@@ -120,7 +120,7 @@ async fn get_version(
         graph_data: found.graph,
         node_definitions: found.definitions.unwrap_or_else(patterns::no_definitions),
     };
-    Ok(reply::built(Answer(version), found.share))
+    Ok(reply::built(caller.scope.user(), Answer(version), found.share).await?)
 }
 
 /// Which versions to compare.

@@ -2,6 +2,7 @@
 
 use super::address::Address;
 use super::connection::Connection;
+use super::pieces::InPieces;
 use super::places::{ALWAYS_BYTES, Begun, Places, Refusal, SMALL_ANSWER_BYTES, Unsent};
 use super::received::{Flow, Received};
 use super::rest::Rest;
@@ -143,14 +144,13 @@ impl Future for Answering {
                         begun,
                     });
                 }
-                AnsweringProjected::Refused {
-                    connection,
-                    refusal: Refusal::Full,
-                } => break (full(), connection.clone(), None),
-                AnsweringProjected::Refused {
-                    connection,
-                    refusal: Refusal::Address,
-                } => break (too_many(), connection.clone(), None),
+                AnsweringProjected::Refused { connection, refusal } => {
+                    let response = match refusal {
+                        Refusal::Full => full(),
+                        Refusal::Address => too_many(),
+                    };
+                    break (response, connection.clone(), None);
+                }
                 AnsweringProjected::Held {
                     response,
                     hold,
@@ -198,7 +198,7 @@ fn with_room(response: Response<Body>, address: &Arc<Address>, places: &Arc<Plac
                 address: address.clone(),
                 places: places.clone(),
             };
-            Body::new(Counted { body, room })
+            Body::new(InPieces::new(Counted { body, room }))
         });
     };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -208,7 +208,7 @@ fn with_room(response: Response<Body>, address: &Arc<Address>, places: &Arc<Plac
     match places.send(address, bytes) {
         Some(unsent) => response.map(|body| {
             let room = BodyRoom::Whole(Arc::new(unsent));
-            Body::new(Counted { body, room })
+            Body::new(InPieces::new(Counted { body, room }))
         }),
         None => {
             count_refused_answer();

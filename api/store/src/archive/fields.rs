@@ -11,7 +11,7 @@ use std::io::Read;
 
 /// Numbers are added up and made to times: what JavaScript counts exactly is more than any of them has.
 const NUMBER_MAX: i64 = 1 << 53;
-/// Bytes of a journal's entry once it is unpacked, which is more than a whole journal has.
+/// Bytes of a journal's entry once it is unpacked, which is more than a whole journal has. Whoever reads the journal unpacks all of it.
 const ENTRY_BYTES_MAX: u64 = 64 << 20;
 
 /// The argument that a value is, or what it should have been.
@@ -28,7 +28,7 @@ pub(super) fn arg(kind: Kind, value: Value) -> Result<Arg, &'static str> {
         Kind::Entry => {
             let text = text(value, usize::MAX, false)?;
             match &text {
-                Arg::Text(Some(entry)) if !is_entry(entry) => Err("must be an entry of a journal"),
+                Arg::Text(Some(entry)) if !is_entry(entry) => Err("must be JSON, or JSON as heddle packs it"),
                 _ => Ok(text),
             }
         }
@@ -93,14 +93,34 @@ fn is_entry(entry: &str) -> bool {
         return false;
     };
     let mut unpacked = String::new();
-    let mut decoder = ZlibDecoder::new(compressed.as_slice()).take(ENTRY_BYTES_MAX);
-    decoder.read_to_string(&mut unpacked).is_ok() && is_json(&unpacked)
+    let mut decoder = ZlibDecoder::new(compressed.as_slice()).take(ENTRY_BYTES_MAX + 1);
+    decoder.read_to_string(&mut unpacked).is_ok()
+        && unpacked.len() as u64 <= ENTRY_BYTES_MAX
+        && is_json(&unpacked)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
     use serde_json::json;
+    use std::io::Write;
+
+    /// JSON of so many bytes, most of which are blanks, as an entry.
+    fn entry(bytes: u64) -> Value {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(b"{}").unwrap();
+        std::io::copy(&mut std::io::repeat(b' ').take(bytes - 2), &mut encoder).unwrap();
+        format!("z{}", STANDARD.encode(encoder.finish().unwrap())).into()
+    }
+
+    #[test]
+    fn an_entry_that_would_be_too_large_once_unpacked_is_refused() {
+        assert!(arg(Kind::Entry, entry(ENTRY_BYTES_MAX)).is_ok());
+        // What is within the limit is JSON by itself.
+        assert!(arg(Kind::Entry, entry(ENTRY_BYTES_MAX + 1)).is_err());
+    }
 
     #[test]
     fn what_a_column_can_not_hold_is_refused() {

@@ -51,7 +51,7 @@ pub(super) enum Kind {
     Text(usize, bool),
     /// JSON of at most so many bytes, and whether it may be null.
     Json(usize, bool),
-    /// An entry of a journal, as it is stored.
+    /// An entry of a journal or what has come for one, as it is stored: JSON that may be packed.
     Entry,
     /// One of few names, by a function that knows them.
     Name(fn(&str) -> bool),

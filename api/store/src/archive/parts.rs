@@ -384,7 +384,7 @@ pub(super) static PARTS: &[Part] = &[
             "runs r join signals t on t.run_id = r.id where r.deployment_id = ?",
         ),
         keys!["r.accepted_at" @ number, "t.run_id", "t.key"],
-        columns![run_id Kind::Within(Of::Run), key Kind::Text(LONG, false), payload JSON],
+        columns![run_id Kind::Within(Of::Run), key Kind::Text(LONG, false), payload Kind::Entry],
     )),
     part(
         "keys_of_webhooks",

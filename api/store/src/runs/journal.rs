@@ -209,6 +209,12 @@ impl Payload {
     pub fn new(json: String) -> Self {
         Payload(pack(json))
     }
+
+    /// Packed and in base64, or plain JSON where that is shorter.
+    #[cfg(test)]
+    pub(crate) fn stored(&self) -> &str {
+        &self.0
+    }
 }
 
 /// Something comes for an effect of a run, which goes on if it is parked. `false`: it has come before.

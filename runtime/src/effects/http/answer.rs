@@ -2,10 +2,12 @@
 
 use super::super::open_streams::Live;
 use super::super::progress::EffectResult;
+use super::super::result_place::ResultPlace;
 use super::super::stored_file;
 use super::address::place;
 use super::context::HttpNeeds;
 use super::failure::{failed, send_error};
+use crate::aside::is_small;
 use crate::egress::body_within;
 use crate::files::{FileValue, Files};
 use crate::retry_after::retry_after;
@@ -91,13 +93,39 @@ impl Answer {
 pub(super) async fn body_of(response: Response, url: &Url, bytes_max: usize) -> Result<Vec<u8>, EffectError> {
     let body = body_within(response, bytes_max).await;
     let body = body.map_err(|error| send_error(&error, url))?;
-    body.ok_or_else(|| {
-        failed(format!(
-            "The response of {} is larger than the {} KiB allowed.",
-            place(url),
-            bytes_max >> 10
-        ))
-    })
+    body.ok_or_else(|| too_large(url, bytes_max))
+}
+
+/// The same for what a run is given, which is told to have so many bytes. Once there is more than little, this waits for room for all that may
+/// come.
+pub(super) async fn result_of(
+    mut response: Response,
+    url: &Url,
+    (told, bytes_max): (Option<u64>, usize),
+    result: &ResultPlace,
+) -> Result<Vec<u8>, EffectError> {
+    let told = told.and_then(|bytes| usize::try_from(bytes).ok());
+    let most = told.unwrap_or(bytes_max).min(bytes_max);
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| send_error(&error, url))? {
+        let bytes = body.len() + piece.len();
+        if bytes > bytes_max {
+            return Err(too_large(url, bytes_max));
+        }
+        if !is_small(bytes) {
+            Box::pin(result.make_room(most)).await;
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+fn too_large(url: &Url, bytes_max: usize) -> EffectError {
+    failed(format!(
+        "The response of {} is larger than the {} KiB allowed.",
+        place(url),
+        bytes_max >> 10
+    ))
 }
 
 /// A file of the body of an answer, as it is after decompression.

@@ -2,7 +2,7 @@
 
 use super::super::open_streams::{Live, Place};
 use super::address::place;
-use super::answer::{Answer, Content, body_of, file_of};
+use super::answer::{Answer, Content, file_of, result_of};
 use super::auth::Auth;
 use super::body::Payload;
 use super::context::HttpNeeds;
@@ -34,6 +34,8 @@ pub(super) struct Exchange {
     room: Option<Place>,
     /// First and last of the statuses of which that is so; otherwise all of 2xx.
     accepted: Option<Vec<(f64, f64)>>,
+    /// Whether others follow, whose answers are in the same result.
+    is_page: bool,
 }
 
 impl Exchange {
@@ -74,12 +76,21 @@ impl Exchange {
             wanted: request.response,
             room,
             accepted: request.accepted,
+            is_page: false,
         })
     }
 
     pub fn authorize(&mut self, auth: Auth, vault: &Vault) -> Result<(), EffectError> {
         self.auth_header = auth.apply(&mut self.headers, &mut self.url, vault)?;
         Ok(())
+    }
+
+    /// This request, for the first page of several.
+    pub fn for_pages(self) -> Self {
+        Exchange {
+            is_page: true,
+            ..self
+        }
     }
 
     /// This request, to the address of the next page.
@@ -178,6 +189,18 @@ impl Exchange {
             );
             return Err(failed(message));
         }
+        // Who was sent it in an address can name it in the next one.
+        let is_upgrade = next.scheme() == "https"
+            && next.host_str() == self.url.host_str()
+            && (next.port(), self.url.port()) == (None, None);
+        if !is_upgrade && vault.is_in(next.as_str().as_bytes()) {
+            let message = format!(
+                "{} led to {}, in an address that contains a secret, which is only sent to the original one.",
+                place(&self.url),
+                place(next)
+            );
+            return Err(failed(message));
+        }
         let secret = |value: &HeaderValue| vault.is_in(value.as_bytes());
         let names: Vec<HeaderName> = self
             .headers
@@ -228,7 +251,12 @@ impl Exchange {
             (None, BodyUse::File) if is_wanted => {
                 Content::File(file_of(response, &self.url, &*context.files).await?)
             }
-            _ => Content::Bytes(body_of(response, &self.url, context.bounds.result_bytes_max).await?),
+            _ => {
+                // Nobody can tell it of what is compressed, and of pages that are to come.
+                let told = response.content_length().filter(|_| !self.is_page);
+                let bytes = (told, context.bounds.result_bytes_max);
+                Content::Bytes(result_of(response, &self.url, bytes, &context.place).await?)
+            }
         };
         Ok(Answer {
             status,

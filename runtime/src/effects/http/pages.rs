@@ -26,7 +26,7 @@ const VALUES_MAX: usize = 1_000_000;
 
 /// Asks for page after page.
 pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagination) -> EffectResult {
-    let mut exchange = first;
+    let mut exchange = first.for_pages();
     if pagination.kind == Kind::Page {
         exchange.url = numbered(&exchange.url, pagination, 0);
     }

@@ -82,12 +82,12 @@ impl Connector {
             target: target.clone(),
             dir: tunnel.dir().to_owned(),
         };
-        match connector.ask(&request, 0).await? {
+        match connector.ask(&request, None).await? {
             Answer::Connected => tunnel.release(),
             Answer::Failed(error) => return Err(error),
             _ => return Err(connector.confused()),
         }
-        match connector.receive(0).await? {
+        match connector.receive(None).await? {
             Answer::Opened(session) => {
                 connector.session = session;
                 Ok(connector)
@@ -110,7 +110,7 @@ impl Connector {
     pub async fn execute(&mut self, statement: &Statement) -> Result<Vec<Value>, EffectError> {
         self.statements = self.statements.saturating_add(1);
         let request = Request::Execute(statement.into());
-        match self.ask(&request, statement.bytes_max).await? {
+        match self.ask(&request, Some(statement)).await? {
             Answer::Rows(rows) => Ok(rows),
             Answer::Failed(error) => Err(error),
             _ => Err(self.confused()),
@@ -144,7 +144,11 @@ impl Connector {
         }
     }
 
-    async fn ask(&mut self, request: &Request<'_>, bytes_max: usize) -> Result<Answer, EffectError> {
+    async fn ask(
+        &mut self,
+        request: &Request<'_>,
+        statement: Option<&Statement>,
+    ) -> Result<Answer, EffectError> {
         let internal = |error: serde_json::Error| EffectError::new(EffectCode::Internal, error.to_string());
         let request = serde_json::to_vec(request).map_err(internal)?;
         self.state = State::Broken;
@@ -152,11 +156,11 @@ impl Connector {
             let error = self.process.why(error).await;
             return Err(self.ended(error));
         }
-        self.receive(bytes_max).await
+        self.receive(statement).await
     }
 
-    /// What it says next.
-    async fn receive(&mut self, bytes_max: usize) -> Result<Answer, EffectError> {
+    /// What it says next, to a statement if it was asked one.
+    async fn receive(&mut self, statement: Option<&Statement>) -> Result<Answer, EffectError> {
         self.state = State::Asked;
         let received = self.receiver.receive().await;
         self.state = State::Broken;
@@ -171,7 +175,7 @@ impl Connector {
                 return Err(self.ended(error));
             }
         };
-        let answer = Answer::read_aside(self.place.owner, frame, bytes_max).await;
+        let answer = Answer::read_aside(self.place.owner, frame, statement).await;
         let answer = answer.map_err(|_| self.confused())?;
         self.state = State::Ready;
         Ok(match answer {

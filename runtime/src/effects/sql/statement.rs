@@ -1,5 +1,6 @@
 //! A statement, and the limits on its answer.
 
+use super::super::result_place::ResultPlace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -15,6 +16,9 @@ pub(crate) struct Statement {
     /// Bytes are objects with this member only, so that files can be made of them; `None`: they are texts. Nobody else knows it:
     /// columns of JSON can hold any object.
     pub(super) mark: Option<String>,
+    /// Where its rows have room.
+    #[serde(skip)]
+    pub(super) place: ResultPlace,
 }
 
 /// What a server may send, so that no driver keeps more.

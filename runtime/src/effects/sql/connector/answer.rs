@@ -1,8 +1,10 @@
 //! Answers of connector processes, which are untrusted: their size in memory is limited while they are parsed.
 
 use super::super::serve::Reply;
+use super::super::statement::Statement;
 use crate::aside::aside_if_large;
 use crate::effects::connectors::Owner;
+use crate::effects::large::values_if_many;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -43,14 +45,25 @@ impl Answer {
         })
     }
 
-    /// Reads a frame that may have megabytes, at its owner's expense: others must not wait for that.
+    /// Reads a frame that may have megabytes, at its owner's expense: others must not wait for that. What answers this statement, if
+    /// anything, is read once there is room for it and for its values.
     pub async fn read_aside(
         owner: Owner,
-        frame: Vec<u8>,
-        bytes_max: usize,
+        mut frame: Vec<u8>,
+        statement: Option<&Statement>,
     ) -> Result<Self, serde_json::Error> {
-        let read = aside_if_large(owner, frame.len(), move || Answer::read(&frame, bytes_max)).await;
-        read.unwrap_or_else(|| Err(Error::custom("it could not be read")))
+        let unread = || <serde_json::Error as Error>::custom("it could not be read");
+        let bytes = frame.len();
+        if let Some(Statement { place, .. }) = statement {
+            let counting = aside_if_large(owner, bytes, move || (values_if_many(&frame), frame));
+            let (values, counted) = counting.await.ok_or_else(unread)?;
+            frame = counted;
+            place.make_room(bytes).await;
+            place.make_room_for_values(values).await;
+        }
+        let bytes_max = statement.map_or(0, |statement| statement.bytes_max);
+        let read = aside_if_large(owner, bytes, move || Answer::read(&frame, bytes_max)).await;
+        read.unwrap_or_else(|| Err(unread()))
     }
 }
 

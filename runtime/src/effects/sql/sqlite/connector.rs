@@ -93,7 +93,7 @@ impl Connector {
         self.busy += since(began);
         let answer = answer.map_err(|error| ended(target, &error))?;
         let confused = |error: serde_json::Error| ended(target, &WorkerError::Malformed(error.to_string()));
-        let answer = Answer::read_aside(self.place.owner, answer, statement.bytes_max).await;
+        let answer = Answer::read_aside(self.place.owner, answer, Some(statement)).await;
         let answer = answer.map_err(confused)?;
         self.is_broken = false;
         match answer {
