@@ -101,9 +101,6 @@ async function open(
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The rules of axe that depend on the theme. */
-export const COLOURS = ['color-contrast', 'link-in-text-block'];
-
 /** What axe finds wrong by all its rules, or by these, in a line each. */
 export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(await axe);

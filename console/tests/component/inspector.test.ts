@@ -1,7 +1,8 @@
 import type { Page } from '@playwright/test';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import nodes from '../unit/inspector/nodes.json';
-import { COLOURS, start, violations, type Opened, type Pages } from './browser';
+import { COLOURS } from '../colours';
+import { start, violations, type Opened, type Pages } from './browser';
 
 let pages: Pages;
 beforeAll(async () => {

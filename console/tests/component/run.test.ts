@@ -1,6 +1,7 @@
 import type { Page } from '@playwright/test';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COLOURS, start, violations, type Pages } from './browser';
+import { COLOURS } from '../colours';
+import { start, violations, type Pages } from './browser';
 
 let pages: Pages;
 beforeAll(async () => {

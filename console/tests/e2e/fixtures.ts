@@ -29,8 +29,6 @@ export interface PerWorker {
   server: Server;
 }
 
-/** The rules of axe that depend on the theme. */
-export const COLOURS = ['color-contrast', 'link-in-text-block'];
 const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 /** Fails on what axe finds in the page as it is, by all rules or by these. */

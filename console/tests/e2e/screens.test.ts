@@ -1,7 +1,8 @@
 import type { Page } from '@playwright/test';
 import { call, deployOrders, ORDER, send } from './api';
 import type { RouteName } from '../../src/router';
-import { accessible, COLOURS, expect, test } from './fixtures';
+import { COLOURS } from '../colours';
+import { accessible, expect, test } from './fixtures';
 
 /** What a workspace has once something has happened in it. */
 interface Filled {
