@@ -82,8 +82,10 @@ impl Trials {
     /// its server down late, and begun here it would go on beside others by then, with nothing proved.
     async fn at_start(&self, hold: Hold) -> Result<(), ServiceError> {
         match self.strongest().await? {
-            Some(strongest) if self.alone_max(strongest) > ALONE_MAX => Ok(()),
-            _ => self.alone(hold, ALONE_MAX).await.map(drop),
+            Some(strongest) if self.alone_max(strongest) <= ALONE_MAX => {
+                self.alone(hold, ALONE_MAX).await.map(drop)
+            }
+            _ => Ok(()),
         }
     }
 
