@@ -17,11 +17,11 @@ use heddle_model::audit::Origin;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_store::accounts::{self, UserRow};
+use heddle_store::large_texts::Text;
 use heddle_store::patterns::{self, Filter, Order, PatternRow, Sort, Tags};
 use heddle_store::versions::{self, NewVersion, Part};
 use heddle_store::{Start, Store, StoreError};
 use std::future::Future;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[path = "patterns/database.rs"]
@@ -162,7 +162,7 @@ async fn fill(store: &Store) -> (Scope, String) {
                         let row = pattern(&scope, number);
                         patterns::insert(db, &editor, &row).await?;
                         let graph = format!(r#"{{"nodes":[],"edges":[],"note":"{}"}}"#, "x".repeat(2_000));
-                        let graph: Arc<str> = graph.into();
+                        let graph = Text::whole(&graph.into());
                         let version = NewVersion {
                             by: scope.user(),
                             summary: "created",

@@ -1,4 +1,5 @@
 import { defineConfig } from '@playwright/test';
+import { ARGS, EXECUTABLE } from './tests/chromium.js';
 import type { PerWorker } from './tests/e2e/fixtures';
 
 /** What is stored and read back by way of the whole console. */
@@ -29,17 +30,6 @@ export default defineConfig<object, PerWorker>({
     actionTimeout: 90_000,
     // Recorded for every test, to be thrown away for most: where nobody fetches it from, that is only work.
     trace: process.env['CI'] ? 'off' : 'retain-on-failure',
-    launchOptions: {
-      executablePath: process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    },
+    launchOptions: { executablePath: EXECUTABLE, args: ARGS },
   },
 });

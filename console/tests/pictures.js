@@ -5,6 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { chromium } from '@playwright/test';
+import { ARGS, EXECUTABLE } from './chromium.js';
 
 const server = process.env['HEDDLE_URL'] ?? 'http://127.0.0.1:8080';
 const out = new URL('../../docs/images/', import.meta.url);
@@ -13,10 +14,7 @@ const QUALITY = 0.9;
 /** Of the test in the tutorial. */
 const EVENT = '{"method": "POST", "headers": {}, "query": {}, "body": {"name": "Ada"}}';
 
-const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu'],
-});
+const browser = await chromium.launch({ executablePath: EXECUTABLE, args: ARGS });
 
 /** Compresses what is on the screen: Chromium writes WebP itself. */
 async function take(page, name) {

@@ -177,9 +177,8 @@ impl Service {
         change(&mut config);
         let app = App::new(config, store, self.app.clock.clone());
         app.vault.start(&app.store, None).await.unwrap();
-        notices::start(&app, &Peers::new(app.service.clone()))
-            .await
-            .unwrap();
+        let peers = Peers::new(app.service.clone());
+        Box::pin(notices::start(&app, &peers)).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = heddle_api::http::router(&app);

@@ -7,6 +7,7 @@ mod copies;
 mod definitions;
 mod drafts;
 mod history;
+mod in_pieces;
 mod large;
 mod lists;
 mod n8n;

@@ -65,6 +65,10 @@ fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
         .args(["healthcheck", "--ready", "--listen", &server.address])
         .envs(set(&certificate));
     assert_eq!(output(&mut health), (0, "ok\n".to_owned(), String::new()));
+    let mut without_settings = heddle(dir.path());
+    without_settings.args(["healthcheck", "--listen", &server.address]);
+    let (code, _, told) = output(&mut without_settings);
+    assert!(code == 1 && told.contains("`tls_cert`"), "{told}");
     assert_eq!(server.stop(), Some(0));
 }
 

@@ -48,7 +48,13 @@ fn the_operator_verifies_disables_enables_and_resets() {
         assert_eq!(code, 0, "{arguments:?}: {error}");
         told
     };
+    let (code, _, error) = output(heddle(dir.path()).args(["user", "promote", "ann@example.com"]));
+    assert_eq!(code, 1);
+    assert!(error.contains("heddle user verify ann@example.com"), "{error}");
+    assert_eq!(me(&token).1["data"]["role"], "user");
     user(&["verify", "ann@example.com"]);
+    user(&["promote", "ann@example.com"]);
+    assert_eq!(me(&token).1["data"]["role"], "admin");
     assert_eq!(me(&token).1["data"]["emailVerified"], true);
 
     user(&["disable", "ann@example.com"]);

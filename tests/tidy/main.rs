@@ -18,6 +18,7 @@ mod packaging;
 mod pages;
 mod pattern_settings;
 mod secrets;
+mod spawns;
 
 use std::fs;
 use std::path::{Path, PathBuf};

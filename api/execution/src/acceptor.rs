@@ -21,18 +21,17 @@ use crate::run::{NewRun, Run};
 use crate::run_metrics::{self, Figures};
 use crate::side_task::SideTask;
 use crate::tenants::TenantState;
-use futures_util::FutureExt;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
 use heddle_model::status::Phase;
 use heddle_model::workspace_quota::WorkspaceQuota;
+use heddle_store::panics::unless_it_panics;
 use heddle_store::runs::AcceptedRow;
 use heddle_store::turns::Turns;
 use heddle_store::{Failed, Load, Store, StoreError};
 use metrics::counter;
 use std::collections::HashSet;
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -481,7 +480,7 @@ async fn store(parts: &Parts, load: Load, group: &mut Vec<Box<Waiting>>) {
             settle(parts, it, &stored);
         }
     };
-    if AssertUnwindSafe(storing).catch_unwind().await.is_err() {
+    if unless_it_panics(storing).await.is_none() {
         for it in group.drain(..) {
             parts.notifier.live.forget(&it.run);
         }

@@ -5,6 +5,7 @@ use crate::queue::{Full, Limits, fits};
 use crate::stop::Stop;
 use heddle_model::error::chain;
 use heddle_model::ids::UserId;
+use heddle_store::panics::unless_it_panics;
 use heddle_store::runs::upkeep;
 use heddle_store::{Store, StoreError};
 use std::collections::HashMap;
@@ -50,7 +51,8 @@ impl Backlog {
         tokio::spawn(async move {
             let mut stopping = stop.watch();
             while !stop.has_begun() {
-                if let Err(error) = this.count(&store).await {
+                // A panic was told. Without counts, what has been claimed long since would keep others out.
+                if let Some(Err(error)) = unless_it_panics(this.count(&store)).await {
                     tracing::warn!("Can't count the runs that wait to be claimed: {}", chain(&error));
                 }
                 tokio::select! {

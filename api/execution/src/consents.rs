@@ -5,9 +5,11 @@
 
 mod answer;
 mod client;
+mod revoking;
 
 pub use answer::ConsentAnswer;
 pub use client::{IDENTITY, OperatorClient};
+pub use revoking::Revocations;
 
 use answer::{check_issuer, hash, secret, times};
 use base64::Engine as _;

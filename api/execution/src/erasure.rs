@@ -5,6 +5,7 @@ use crate::active_deployments::ActiveDeployments;
 use crate::batches::{self, Batch};
 use crate::cancel::Canceller;
 use crate::environments::Environments;
+use crate::steps::Steps;
 use crate::tenants::Tenants;
 use heddle_files::Files;
 use heddle_model::clock::{Timestamp, monotonic, since};
@@ -89,19 +90,25 @@ impl Erasure {
     }
 
     /// Removes the workspaces of imports that nobody has gone on with, and what is told of those that ended long ago.
-    pub async fn remove_abandoned_imports(&self, now: Timestamp) -> Result<(), ServiceError> {
+    pub async fn remove_abandoned_imports(&self, now: Timestamp, steps: &mut Steps) {
         let since = now.minus(IMPORT_IDLE_MAX);
-        let abandoned = archive::abandoned(&mut self.store.reader().await?.db(), since).await?;
-        for workspace in abandoned {
-            self.remove(workspace).await?;
-            tracing::warn!(%workspace, "An import was abandoned: nobody continued it, so what it had made was removed");
+        let abandoned = steps.take("the list of abandoned imports", self.abandoned(since));
+        for workspace in abandoned.await.unwrap_or_default() {
+            let name = format!("the abandoned import {workspace}");
+            let removing = Box::pin(self.remove(workspace));
+            if steps.take(name, removing).await.is_some() {
+                tracing::warn!(%workspace, "An import was abandoned: nobody continued it, so what it had made was removed");
+            }
         }
         let before = now.minus(IMPORT_TOLD_MAX);
         let forget = self
             .store
             .write(move |db| Box::pin(async move { archive::forget_finished(db, before).await }));
-        forget.await?;
-        Ok(())
+        steps.take("imports that have ended", forget).await;
+    }
+
+    async fn abandoned(&self, since: Timestamp) -> Result<Vec<WorkspaceId>, StoreError> {
+        archive::abandoned(&mut self.store.reader().await?.db(), since).await
     }
 
     async fn deployments(&self, workspace: WorkspaceId) -> Result<Vec<(DeploymentId, Slot)>, ServiceError> {

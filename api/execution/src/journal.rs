@@ -5,7 +5,6 @@ use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use crate::side_task::SideTask;
-use futures_util::FutureExt;
 use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
@@ -13,12 +12,12 @@ use heddle_model::ids::{RunId, UserId};
 use heddle_runtime::{
     Entry, Journal, JournalError, Permission, RunJournal, Signalled, aside, aside_if_large, is_small,
 };
+use heddle_store::panics::unless_it_panics;
 use heddle_store::runs::journal::{self, EntryRow, StoredEntry};
 use heddle_store::turns::Turns;
 use heddle_store::{Load, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
@@ -161,8 +160,7 @@ async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
 /// Stores a group, and tells everybody in it. If that panics, which is told, they hear that nobody stores theirs.
 async fn store_batches(store: &Store, load: Load, group: &mut Vec<Batch>) {
     let rows = newest(group.iter_mut().flat_map(|batch| std::mem::take(&mut batch.rows)));
-    let storing = AssertUnwindSafe(store_rows(store, load, rows));
-    let Ok(stored) = storing.catch_unwind().await else {
+    let Some(stored) = unless_it_panics(store_rows(store, load, rows)).await else {
         return group.clear();
     };
     for batch in group.drain(..) {

@@ -1,12 +1,13 @@
 //! The journals of runs that have ended: which are kept, so that the runs can be replayed, and clearing away the others, a few
 //! at a time.
 
+use crate::steps::Steps;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
-use heddle_store::Store;
 use heddle_store::runs::replays::{self, JournalsOfTenant, KeptJournal};
+use heddle_store::{Store, StoreError};
 use std::time::Duration;
 
 /// Journals that one transaction removes; each may have thousands of entries.
@@ -49,21 +50,31 @@ pub(crate) struct KeptJournals {
 
 impl KeptJournals {
     /// Removes once what is too old or too much.
-    pub async fn clear_away(&self) -> Result<(), ServiceError> {
-        self.close_others().await?;
+    pub async fn clear_away(&self, steps: &mut Steps) {
+        steps
+            .take("journals that others closed", self.close_others())
+            .await;
         let failed_before = self.clock.now().minus(self.policy.failed_age_max);
-        self.too_old(failed_before).await?;
+        let too_old = self.too_old(failed_before);
+        steps.take("old journals", too_old).await;
         let bytes_max = self.policy.bytes_max.unwrap_or(i64::MAX);
-        let mut reader = self.store.reader().await?;
-        let beyond = replays::beyond(&mut reader.db(), self.policy.succeeded_max, bytes_max).await?;
-        drop(reader);
-        for tenant in beyond {
-            let freed = self.too_many(&tenant).await?;
-            let bytes = tenant.bytes.saturating_sub(freed);
-            self.too_large(&tenant.tenant_id, bytes.saturating_sub(bytes_max))
-                .await?;
+        let beyond = steps.take("the sizes of journals", self.beyond(bytes_max));
+        for tenant in beyond.await.unwrap_or_default() {
+            let name = format!("journals of {}", tenant.tenant_id);
+            steps.take(name, self.too_much(&tenant, bytes_max)).await;
         }
-        Ok(())
+    }
+
+    async fn beyond(&self, bytes_max: i64) -> Result<Vec<JournalsOfTenant>, StoreError> {
+        let mut reader = self.store.reader().await?;
+        replays::beyond(&mut reader.db(), self.policy.succeeded_max, bytes_max).await
+    }
+
+    async fn too_much(&self, tenant: &JournalsOfTenant, bytes_max: i64) -> Result<(), ServiceError> {
+        let freed = self.too_many(tenant).await?;
+        let bytes = tenant.bytes.saturating_sub(freed);
+        self.too_large(&tenant.tenant_id, bytes.saturating_sub(bytes_max))
+            .await
     }
 
     async fn too_old(&self, before: Timestamp) -> Result<(), ServiceError> {

@@ -8,6 +8,7 @@
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::server_role::ServerRole;
+use heddle_store::panics::unless_it_panics;
 use heddle_store::{Db, Store, StoreError, servers};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -194,48 +195,65 @@ pub(crate) fn start(store: Store, lease: Arc<Lease>, holder: Weak<dyn LeaseHolde
 async fn keep(store: Store, lease: Arc<Lease>, holder: Weak<dyn LeaseHolder>) {
     let mut is_registered = false;
     loop {
-        let sent_at = heddle_model::clock::monotonic();
-        let (this, is_known) = (lease.clone(), is_registered);
-        let write = store.write_apart(move |db| Box::pin(async move { write(db, &this, is_known).await }));
-        let written = tokio::time::timeout(lease.period(), write).await;
-        if lease.is_over() || holder.strong_count() == 0 {
-            return;
-        }
-        let wait = match written {
-            Ok(Ok(true)) => {
-                if !is_registered && let Some(holder) = holder.upgrade() {
-                    holder.registered();
-                }
-                is_registered = true;
-                lease.renewed(sent_at, !store.is_shared());
-                if !store.is_shared() {
-                    return;
-                }
-                match lease.state.borrow().is_valid() {
-                    true => lease.period(),
-                    // The process stood still in between.
-                    false => Duration::ZERO,
-                }
-            }
-            Ok(Ok(false)) => {
-                let Some(holder) = holder.upgrade() else { return };
-                is_registered = false;
-                lease.lose();
-                holder.lost();
-                Duration::ZERO
-            }
-            Ok(Err(error)) => {
-                tracing::warn!("The lease of this server can't be renewed yet: {}", chain(&error));
-                RETRY
-            }
-            Err(_) => {
-                tracing::warn!("The lease of this server can't be renewed yet: the database does not answer");
-                RETRY
-            }
+        let renewing = renew(&store, &lease, &holder, &mut is_registered);
+        let wait = match unless_it_panics(renewing).await {
+            Some(Some(wait)) => wait,
+            Some(None) => return,
+            // A panic, which was told. Without a lease this server would do nothing more.
+            None => RETRY,
         };
         tokio::select! {
             () = lease.look.notified() => {}
             () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+/// Registers or renews once; how long to wait then. `None`: there is nothing more to renew.
+async fn renew(
+    store: &Store,
+    lease: &Arc<Lease>,
+    holder: &Weak<dyn LeaseHolder>,
+    is_registered: &mut bool,
+) -> Option<Duration> {
+    let sent_at = heddle_model::clock::monotonic();
+    let (this, is_known) = (lease.clone(), *is_registered);
+    let write = store.write_apart(move |db| Box::pin(async move { write(db, &this, is_known).await }));
+    let written = tokio::time::timeout(lease.period(), write).await;
+    if lease.is_over() || holder.strong_count() == 0 {
+        return None;
+    }
+    match written {
+        Ok(Ok(true)) => {
+            if !std::mem::replace(is_registered, true)
+                && let Some(holder) = holder.upgrade()
+            {
+                holder.registered();
+            }
+            lease.renewed(sent_at, !store.is_shared());
+            if !store.is_shared() {
+                return None;
+            }
+            match lease.state.borrow().is_valid() {
+                true => Some(lease.period()),
+                // The process stood still in between.
+                false => Some(Duration::ZERO),
+            }
+        }
+        Ok(Ok(false)) => {
+            let holder = holder.upgrade()?;
+            *is_registered = false;
+            lease.lose();
+            holder.lost();
+            Some(Duration::ZERO)
+        }
+        Ok(Err(error)) => {
+            tracing::warn!("The lease of this server can't be renewed yet: {}", chain(&error));
+            Some(RETRY)
+        }
+        Err(_) => {
+            tracing::warn!("The lease of this server can't be renewed yet: the database does not answer");
+            Some(RETRY)
         }
     }
 }

@@ -79,6 +79,7 @@ mod seals;
 mod services;
 mod settings;
 mod side_task;
+mod steps;
 mod stop;
 mod stored_event;
 mod strikes;
@@ -98,7 +99,9 @@ pub use answer_stream::{Begun, Piece, Pieces};
 pub use callbacks::steps::{OpenStep, RunAsking, Step};
 pub use callbacks::{CallbackForm, CallbackKind, CallbackResponse, WaitingCallback, WaitingPage};
 pub use connection_test::{ConnectionTest, ConnectionTested};
-pub use consents::{CONSENT_RETURN, CONSENTED, ConsentAnswer, Consents, IDENTITY, OperatorClient, Revoked};
+pub use consents::{
+    CONSENT_RETURN, CONSENTED, ConsentAnswer, Consents, IDENTITY, OperatorClient, Revocations, Revoked,
+};
 pub use deployment::ActiveDeployment;
 pub use erasure::remove_sqlite_files;
 pub use executions::Executions;

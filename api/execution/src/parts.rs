@@ -57,8 +57,8 @@ use heddle_store::Store;
 use heddle_store::per_user::PerUser;
 use heddle_store::vault::Vault;
 use secrecy::ExposeSecret;
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 
 /// Runs that execute at once: most of them wait for something outside.
@@ -217,11 +217,11 @@ impl Parts {
                 executor: self.executor.clone(),
                 stop: base.stop.clone(),
                 deadline: self.executor.limits.deadline,
-                failures: 0,
+                failures: AtomicU32::new(0),
             },
             left: base.wakeups.left.clone(),
             stop: base.stop.clone(),
-            strays: HashSet::new(),
+            strays: Mutex::default(),
         }
     }
 

@@ -2,9 +2,8 @@
 //! Knows nothing of what is done.
 
 use crate::stop::Stop;
-use futures_util::FutureExt;
 use heddle_model::error::{ServiceError, chain};
-use std::panic::AssertUnwindSafe;
+use heddle_store::panics::unless_it_panics;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -27,14 +26,14 @@ pub(crate) fn start<F>(
     let stop = stop.clone();
     tokio::spawn(async move {
         while !stop.has_begun() {
-            let pause = match AssertUnwindSafe(round()).catch_unwind().await {
-                Ok(Ok(pause)) => pause,
-                Ok(Err(error)) => {
+            let pause = match unless_it_panics(round()).await {
+                Some(Ok(pause)) => pause,
+                Some(Err(error)) => {
                     tracing::error!("{failed}: {}", chain(&error));
                     FAILED_PAUSE
                 }
                 // A panic, which was told. What waits for rounds must not wait for ever.
-                Err(_) => FAILED_PAUSE,
+                None => FAILED_PAUSE,
             };
             wakeup.rest(pause, &mut stopping).await;
         }

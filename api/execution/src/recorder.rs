@@ -14,23 +14,22 @@ use crate::run::Run;
 use crate::run_error::internal;
 use crate::run_metrics::Figures;
 use crate::side_task::SideTask;
-use futures_util::FutureExt;
 use heddle_contract::plan::found_by;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::chain;
 use heddle_model::ids::RunId;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
+use heddle_store::large_texts::bytes_in_row;
 use heddle_store::notices::{self, Notice};
+use heddle_store::panics::unless_it_panics;
 use heddle_store::runs::journal::{EntryRow, Payload};
-use heddle_store::runs::large_events::bytes_in_row;
 use heddle_store::runs::{self, ResultRow, journal, replays, responses};
 use heddle_store::turns::Turns;
 use heddle_store::{Db, Load, Store, StoreError};
 use metrics::counter;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, oneshot};
@@ -285,8 +284,7 @@ impl Recording {
     /// Stores a group. If that panics, which is logged, its runs are forgotten: so whoever waits for them hears that, and they are taken
     /// up again as those that got lost.
     async fn store_or_give_up(&self, load: Load, group: &mut Vec<Conclusion>) {
-        let stored = AssertUnwindSafe(self.store(load, group)).catch_unwind().await;
-        if stored.is_err() {
+        if unless_it_panics(self.store(load, group)).await.is_none() {
             for conclusion in group.drain(..) {
                 self.notifier.live.forget(&conclusion.run);
             }

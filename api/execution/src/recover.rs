@@ -6,28 +6,24 @@
 use crate::lease::Lease;
 use crate::live;
 use crate::live_runs::LiveRuns;
-use crate::poller::Wakeup;
+use crate::poller::{self, Wakeup};
 use crate::queue::Queue;
 use crate::resume::Resumer;
 use crate::stop::Stop;
 use crate::trials::Trials;
-use futures_util::FutureExt;
-use heddle_model::error::{ServiceError, chain};
+use heddle_model::error::ServiceError;
 use heddle_model::ids::RunId;
 use heddle_store::runs::upkeep;
 use heddle_store::{Store, StoreError, servers};
 use metrics::{counter, gauge};
 use std::collections::HashSet;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Runs taken up at once.
 const GROUP_MAX: usize = 64;
 /// How long a group's runs may take before the next group follows.
 const GROUP_PATIENCE: Duration = Duration::from_secs(1);
-/// Wait before asking a database again that does not answer.
-const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
 /// Takes up the runs that servers have left.
 pub(crate) struct Recovery {
@@ -40,7 +36,7 @@ pub(crate) struct Recovery {
     pub left: Wakeup,
     pub stop: Stop,
     /// Runs that were strays at the last look.
-    pub strays: HashSet<RunId>,
+    pub strays: Mutex<HashSet<RunId>>,
 }
 
 impl Recovery {
@@ -50,27 +46,25 @@ impl Recovery {
     }
 
     /// Looks in the background, again and again, for servers that have gone and for runs that nobody has.
-    pub fn start(mut self) {
-        tokio::spawn(async move {
-            let mut stopping = self.stop.watch();
-            while !self.stop.has_begun() {
-                let wait = match AssertUnwindSafe(self.look()).catch_unwind().await {
-                    Ok(Ok(())) => self.lease.period(),
-                    Ok(Err(error)) => {
-                        tracing::error!("Runs that were left could not be taken up: {}", chain(&error));
-                        DATABASE_RETRY
-                    }
-                    // A panic, which was told: nobody else looks for them.
-                    Err(_) => self.lease.period(),
-                };
-                self.left.rest(wait, &mut stopping).await;
-            }
-        });
+    pub fn start(self) {
+        let (stop, left) = (self.stop.clone(), self.left.clone());
+        let this = Arc::new(self);
+        poller::start(
+            &stop,
+            &left,
+            "Runs that were left could not be taken up",
+            move || {
+                let this = this.clone();
+                async move { this.look().await }
+            },
+        );
     }
 
-    async fn look(&mut self) -> Result<(), ServiceError> {
+    /// Takes up what there is; how long to rest then.
+    async fn look(&self) -> Result<Duration, ServiceError> {
+        let period = self.lease.period();
         if !self.lease.is_valid().await {
-            return Ok(());
+            return Ok(period);
         }
         if self.store.is_shared() && self.lease.may_judge() {
             self.remove_expired().await?;
@@ -80,7 +74,8 @@ impl Recovery {
         self.queue.share_among(usize::try_from(executing).unwrap_or(1));
         self.hand_back_strays().await?;
         while !self.stop.has_begun() && self.take_up_group().await? > 0 {}
-        self.trials.look().await
+        self.trials.look().await?;
+        Ok(period)
     }
 
     async fn remove_expired(&self) -> Result<(), ServiceError> {
@@ -103,12 +98,16 @@ impl Recovery {
 
     /// Gives up runs that are this server's in the database and not in memory, seen so twice: the answer of the database
     /// was lost, or something failed after it.
-    async fn hand_back_strays(&mut self) -> Result<(), ServiceError> {
+    async fn hand_back_strays(&self) -> Result<(), ServiceError> {
         let owner = self.lease.owner();
         let owned = upkeep::owned(&mut self.store.reader().await?.db(), &owner).await?;
         let strays = self.live.missing(owned.into_iter().map(|(run,)| run));
-        let certain: Vec<RunId> = strays.intersection(&self.strays).copied().collect();
-        self.strays = strays;
+        let certain: Vec<RunId> = {
+            let mut before = self.strays.lock().unwrap_or_else(PoisonError::into_inner);
+            let certain = strays.intersection(&before).copied().collect();
+            *before = strays;
+            certain
+        };
         for runs in certain.chunks(GROUP_MAX).map(<[RunId]>::to_vec) {
             tracing::warn!(
                 runs = runs.len(),

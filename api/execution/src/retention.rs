@@ -5,15 +5,17 @@ use crate::batches;
 use crate::cancel::Canceller;
 use crate::erasure::Erasure;
 use crate::kept_journals::KeptJournals;
+use crate::steps::Steps;
 use crate::stop::Stop;
 use heddle_files::Files;
 use heddle_model::clock::{Clock, Timestamp};
-use heddle_model::error::{ServiceError, chain};
+use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use heddle_model::quota::common_share;
 use heddle_model::tenant::Tenant;
-use heddle_store::runs::{journal, keys, large_events, replays, responses, upkeep};
-use heddle_store::{Store, StoreError, deployments, hosting, key_values, quota};
+use heddle_store::panics::unless_it_panics;
+use heddle_store::runs::{journal, keys, replays, responses, upkeep};
+use heddle_store::{Store, StoreError, deployments, hosting, key_values, large_texts, quota};
 use metrics::counter;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -28,7 +30,7 @@ const RUN_BYTES_MAX: i64 = 64 << 20;
 const ROUNDS_BETWEEN_MEASURES: u64 = 6;
 /// Rest between two rounds.
 const ROUND: Duration = Duration::from_secs(10 * 60);
-/// Pieces of an event are left over if they have no row and the row's id is at least this old. Ids of runs that come with files are made
+/// Pieces of a text are left over if they have no row and their id is at least this old. Ids of runs that come with files are made
 /// before the files are sent, which may take long.
 const UNSTORED_AGE_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 /// A response is kept for so long for a sender who waits.
@@ -75,13 +77,15 @@ impl Retention {
                 if stop.has_begun() {
                     return;
                 }
-                let cleared = match round % ROUNDS_BETWEEN_MEASURES {
-                    0 => this.clear_away().await,
-                    _ => this.clear_away_by_number().await.map(drop),
+                let clearing = async {
+                    let mut steps = Steps::default();
+                    let tenants = this.clear_away_by_number(&mut steps).await;
+                    if round.is_multiple_of(ROUNDS_BETWEEN_MEASURES) {
+                        this.clear_away_by_size(&tenants, &mut steps).await;
+                    }
                 };
-                if let Err(error) = cleared {
-                    tracing::error!("Old runs could not be removed: {}", chain(&error));
-                }
+                // What failed was told, step by step; a panic between them is not to be the last round.
+                unless_it_panics(clearing).await;
                 tokio::select! {
                     _ = stopping.changed() => {}
                     () = tokio::time::sleep(ROUND) => {}
@@ -90,64 +94,91 @@ impl Retention {
         });
     }
 
-    /// Clears away once what is too old or too much.
+    /// Clears away once what is too old or too much. The first failure, after which it went on.
     pub async fn clear_away(&self) -> Result<(), ServiceError> {
-        let tenants = self.clear_away_by_number().await?;
-        for tenant in &tenants {
-            self.too_large(*tenant).await?;
-        }
-        self.too_large_together(&tenants).await
+        let mut steps = Steps::default();
+        let tenants = self.clear_away_by_number(&mut steps).await;
+        self.clear_away_by_size(&tenants, &mut steps).await;
+        steps.result()
     }
 
-    /// Clears away what is too old or too many, without looking at sizes. Gives all tenants with deployments.
-    async fn clear_away_by_number(&self) -> Result<BTreeSet<Tenant>, ServiceError> {
+    /// Clears away what is too large.
+    async fn clear_away_by_size(&self, tenants: &BTreeSet<Tenant>, steps: &mut Steps) {
+        for tenant in tenants {
+            let name = format!("the bytes of the runs of {tenant}");
+            steps.take(name, self.too_large(*tenant)).await;
+        }
+        self.too_large_together(tenants, steps).await;
+    }
+
+    /// Clears away what is too old or too many, without looking at sizes. Gives all tenants with deployments, as far as they could be read.
+    async fn clear_away_by_number(&self, steps: &mut Steps) -> BTreeSet<Tenant> {
         let now = self.clock.now();
         let before = now.minus(self.policy.age_max);
-        let shorter = self.shorter(now, before).await?;
+        // Where a shorter time is not known, runs are kept for longer.
+        let shorter = steps.take("the settings of workspaces", self.shorter(now, before));
+        let shorter = shorter.await.unwrap_or_default();
         let mut tenants = BTreeSet::new();
         let mut after = None;
         loop {
-            let mut reader = self.store.reader().await?;
-            let page = upkeep::deployments_after(&mut reader.db(), after, PAGE_MAX).await?;
-            drop(reader);
+            let page = steps.take("the list of deployments", self.deployments_after(after));
+            let page = page.await.unwrap_or_default();
             let Some((last, ..)) = page.last() else { break };
             after = Some(*last);
             for (deployment, user, workspace) in page {
                 tenants.insert(Tenant::of(user, workspace));
                 let own = workspace.and_then(|workspace| shorter.get(&workspace));
-                self.too_old(deployment, *own.unwrap_or(&before)).await?;
+                let name = format!("old runs of deployment {deployment}");
+                let removing = self.too_old(deployment, *own.unwrap_or(&before));
+                steps.take(name, removing).await;
             }
         }
         for tenant in &tenants {
-            self.too_many(*tenant).await?;
+            let name = format!("the number of runs of {tenant}");
+            steps.take(name, self.too_many(*tenant)).await;
         }
-        self.orphans().await?;
-        self.unwaited().await?;
-        self.events_of_no_row(now).await?;
-        batches::remove(&self.store, move |db, rows| Box::pin(journal::sweep(db, rows))).await?;
-        let unasked_since = now.minus(RESPONSE_AGE_MAX);
-        batches::remove(&self.store, move |db, rows| {
-            Box::pin(responses::sweep(db, unasked_since, rows))
-        })
-        .await?;
-        batches::remove(&self.store, move |db, rows| {
-            Box::pin(keys::remove_expired(db, now, rows))
-        })
-        .await?;
-        batches::remove(&self.store, move |db, rows| {
-            Box::pin(key_values::delete_expired(db, now, rows))
-        })
-        .await?;
-        batches::remove(&self.store, move |db, rows| {
-            Box::pin(replays::forget_past(db, before, rows))
-        })
-        .await?;
-        self.journals.clear_away().await?;
-        self.erasure.remove_abandoned_imports(now).await?;
-        self.replaced_modules(now).await?;
+        self.orphans(steps).await;
+        steps.take("runs that nobody waits for", self.unwaited()).await;
+        steps.take("texts of no row", self.texts_of_no_row(now)).await;
+        self.rows(now, before, steps).await;
+        self.journals.clear_away(steps).await;
+        self.erasure.remove_abandoned_imports(now, steps).await;
+        let modules = self.replaced_modules(now);
+        steps.take("replaced modules", modules).await;
         // What it has removed may have held files.
-        self.files.sweep().await?;
-        Ok(tenants)
+        steps.take("files", self.files.sweep()).await;
+        tenants
+    }
+
+    async fn deployments_after(
+        &self,
+        after: Option<DeploymentId>,
+    ) -> Result<Vec<(DeploymentId, UserId, Option<WorkspaceId>)>, StoreError> {
+        let mut reader = self.store.reader().await?;
+        upkeep::deployments_after(&mut reader.db(), after, PAGE_MAX).await
+    }
+
+    /// Removes rows that say themselves until when they are needed.
+    async fn rows(&self, now: Timestamp, before: Timestamp, steps: &mut Steps) {
+        let journals = batches::remove(&self.store, move |db, rows| Box::pin(journal::sweep(db, rows)));
+        steps.take("journals without a run", journals).await;
+        let unasked_since = now.minus(RESPONSE_AGE_MAX);
+        let responses = batches::remove(&self.store, move |db, rows| {
+            Box::pin(responses::sweep(db, unasked_since, rows))
+        });
+        steps.take("responses", responses).await;
+        let keys = batches::remove(&self.store, move |db, rows| {
+            Box::pin(keys::remove_expired(db, now, rows))
+        });
+        steps.take("idempotency keys", keys).await;
+        let values = batches::remove(&self.store, move |db, rows| {
+            Box::pin(key_values::delete_expired(db, now, rows))
+        });
+        steps.take("expired values", values).await;
+        let replays = batches::remove(&self.store, move |db, rows| {
+            Box::pin(replays::forget_past(db, before, rows))
+        });
+        steps.take("past replays", replays).await;
     }
 
     /// Before when the runs of those workspaces are removed for which the operator has set a shorter time.
@@ -166,22 +197,29 @@ impl Retention {
     }
 
     /// Removes the runs of deployments that are gone.
-    async fn orphans(&self) -> Result<(), ServiceError> {
+    async fn orphans(&self, steps: &mut Steps) {
         loop {
-            let mut reader = self.store.reader().await?;
-            let orphaned = upkeep::orphaned(&mut reader.db(), PAGE_MAX).await?;
-            drop(reader);
+            let orphaned = steps.take("the list of deployments that are gone", self.orphaned());
+            let orphaned = orphaned.await.unwrap_or_default();
             let is_full = i64::try_from(orphaned.len()).unwrap_or(i64::MAX) >= PAGE_MAX;
+            let mut is_any_gone = false;
             for (deployment,) in orphaned {
-                batches::remove(&self.store, move |db, rows| {
+                let removing = batches::remove(&self.store, move |db, rows| {
                     Box::pin(upkeep::remove_orphans(db, deployment, rows))
-                })
-                .await?;
+                });
+                let name = format!("runs of the deleted deployment {deployment}");
+                is_any_gone |= steps.take(name, removing).await.is_some();
             }
-            if !is_full {
-                return Ok(());
+            // What can't be removed is not to be looked for for ever.
+            if !is_full || !is_any_gone {
+                return;
             }
         }
+    }
+
+    async fn orphaned(&self) -> Result<Vec<(DeploymentId,)>, StoreError> {
+        let mut reader = self.store.reader().await?;
+        upkeep::orphaned(&mut reader.db(), PAGE_MAX).await
     }
 
     /// Cancels what has been called by runs that have ended since: a crash came after that was stored, their deployments were deleted, or a
@@ -195,19 +233,19 @@ impl Retention {
         Ok(())
     }
 
-    /// Removes what a crash has left of large events whose rows were not stored.
-    async fn events_of_no_row(&self, now: Timestamp) -> Result<(), ServiceError> {
+    /// Removes what a crash has left of large events, graphs and definitions whose rows were not stored.
+    async fn texts_of_no_row(&self, now: Timestamp) -> Result<(), ServiceError> {
         if self.store.is_shared() {
             return Ok(());
         }
         let before = now.minus(UNSTORED_AGE_MIN);
         loop {
             let mut reader = self.store.reader().await?;
-            let unstored = large_events::unstored(&mut reader.db(), before, PAGE_MAX).await?;
+            let unstored = large_texts::unstored(&mut reader.db(), before, PAGE_MAX).await?;
             drop(reader);
             let is_full = i64::try_from(unstored.len()).unwrap_or(i64::MAX) >= PAGE_MAX;
             for (row,) in unstored {
-                large_events::remove_of_unstored(&self.store, &row.into()).await?;
+                large_texts::remove_of_unstored(&self.store, &row.into()).await?;
             }
             if !is_full {
                 return Ok(());
@@ -288,61 +326,78 @@ impl Retention {
         };
         let mut reader = self.store.reader().await?;
         let count = upkeep::count_of_tenant(&mut reader.db(), tenant).await?;
+        drop(reader);
         if count <= bytes_max / RUN_BYTES_MAX {
             return Ok(());
         }
-        let place = upkeep::beyond_bytes(&mut reader.db(), tenant, bytes_max).await?;
-        drop(reader);
-        self.remove_from(tenant, place).await
+        self.beyond_bytes(tenant, bytes_max).await
     }
 
     /// Removes the oldest runs beyond the bytes of all workspaces of a user, since a user can make any number of these. The largest come down
     /// until all fit.
-    async fn too_large_together(&self, tenants: &BTreeSet<Tenant>) -> Result<(), ServiceError> {
+    async fn too_large_together(&self, tenants: &BTreeSet<Tenant>, steps: &mut Steps) {
         let Some(bytes_max) = self.policy.user_bytes_max else {
-            return Ok(());
+            return;
         };
         let mut by_user: BTreeMap<UserId, Vec<Tenant>> = BTreeMap::new();
         for tenant in tenants {
-            let mut reader = self.store.reader().await?;
-            let user = quota::user_of(&mut reader.db(), *tenant).await?;
-            if let Some(user) = user {
+            let user = steps.take(format!("the user of {tenant}"), self.user_of(*tenant));
+            if let Some(Some(user)) = user.await {
                 by_user.entry(user).or_default().push(*tenant);
             }
         }
-        for tenants in by_user.into_values() {
-            self.too_large_of_user(tenants, bytes_max).await?;
+        for (user, tenants) in by_user {
+            let name = format!("the bytes of the runs of user {user}");
+            let beyond = steps.take(name, self.beyond_share(&tenants, bytes_max));
+            let Some((share, larger)) = beyond.await else {
+                continue;
+            };
+            for tenant in larger {
+                let name = format!("the bytes of the runs of {tenant} beyond its share");
+                steps.take(name, self.beyond_bytes(tenant, share)).await;
+            }
         }
-        Ok(())
     }
 
-    async fn too_large_of_user(&self, tenants: Vec<Tenant>, bytes_max: i64) -> Result<(), ServiceError> {
+    async fn user_of(&self, tenant: Tenant) -> Result<Option<UserId>, StoreError> {
+        let mut reader = self.store.reader().await?;
+        quota::user_of(&mut reader.db(), tenant).await
+    }
+
+    /// How many bytes each of a user's tenants may have, and which have more; none if all fit.
+    async fn beyond_share(
+        &self,
+        tenants: &[Tenant],
+        bytes_max: i64,
+    ) -> Result<(i64, Vec<Tenant>), ServiceError> {
         let mut count: i64 = 0;
-        for tenant in &tenants {
+        for tenant in tenants {
             let mut reader = self.store.reader().await?;
             let more = upkeep::count_of_tenant(&mut reader.db(), *tenant).await?;
             count = count.saturating_add(more);
         }
         if count <= bytes_max / RUN_BYTES_MAX {
-            return Ok(());
+            return Ok((bytes_max, Vec::new()));
         }
         let mut sizes = Vec::with_capacity(tenants.len());
-        for tenant in &tenants {
+        for tenant in tenants {
             let mut reader = self.store.reader().await?;
             sizes.push(upkeep::bytes_of_tenant(&mut reader.db(), *tenant).await?);
         }
         let Some(share) = common_share(&sizes, bytes_max) else {
-            return Ok(());
+            return Ok((bytes_max, Vec::new()));
         };
-        for (tenant, bytes) in tenants.into_iter().zip(sizes) {
-            if bytes > share {
-                let mut reader = self.store.reader().await?;
-                let place = upkeep::beyond_bytes(&mut reader.db(), tenant, share).await?;
-                drop(reader);
-                self.remove_from(tenant, place).await?;
-            }
-        }
-        Ok(())
+        let sized = tenants.iter().zip(sizes);
+        let larger = sized.filter(|(_, bytes)| *bytes > share);
+        Ok((share, larger.map(|(tenant, _)| *tenant).collect()))
+    }
+
+    /// Removes the oldest runs of a tenant beyond so many bytes.
+    async fn beyond_bytes(&self, tenant: Tenant, bytes_max: i64) -> Result<(), ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let place = upkeep::beyond_bytes(&mut reader.db(), tenant, bytes_max).await?;
+        drop(reader);
+        self.remove_from(tenant, place).await
     }
 
     /// Removes a tenant's ended runs from this place on, if there is one.

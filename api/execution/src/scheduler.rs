@@ -7,17 +7,16 @@ use crate::mailboxes;
 use crate::polls;
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::{CatchUp, Schedule};
-use futures_util::FutureExt;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::UserId;
 use heddle_model::status::TriggeredBy;
 use heddle_store::StoreError;
+use heddle_store::panics::unless_it_panics;
 use heddle_store::schedules::{self, DueRow, ScheduleRow};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashSet;
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -39,17 +38,26 @@ pub fn start(executions: Executions) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             let now = executions.clock().now();
-            let pause = match start_due(&executions, now).await {
-                Ok(begun) if begun.is_behind => PAUSE_MIN,
-                Ok(_) => pause(&executions, now).await,
-                Err(error) => {
+            let pause = match unless_it_panics(look(&executions, now)).await {
+                Some(Ok(pause)) => pause,
+                Some(Err(error)) => {
                     tracing::error!(error = %chain(&error), "The schedules can't be read now");
                     PAUSE_MAX
                 }
+                // A panic, which was told. The next look comes all the same.
+                None => PAUSE_MAX,
             };
             tokio::time::sleep(pause).await;
         }
     })
+}
+
+/// Starts what is due at `now`; how long to rest then.
+async fn look(executions: &Executions, now: Timestamp) -> Result<Duration, ServiceError> {
+    match start_due(executions, now).await?.is_behind {
+        true => Ok(PAUSE_MIN),
+        false => Ok(pause(executions, now).await),
+    }
 }
 
 /// How long nothing is due, after all was tried that was due by `now`: what could not run rests, too.
@@ -91,23 +99,20 @@ async fn start_due(executions: &Executions, now: Timestamp) -> Result<Begun, Ser
             if !seen.insert(row.schedule.id) {
                 continue;
             }
-            match AssertUnwindSafe(fire(executions, row, now, &mut full))
-                .catch_unwind()
-                .await
-            {
-                Ok(Ok(more)) => {
+            match unless_it_panics(fire(executions, row, now, &mut full)).await {
+                Some(Ok(more)) => {
                     begun.runs += more.runs;
                     begun.is_behind |= more.is_behind;
                 }
                 // The others are not to wait for this one, which is due until it succeeds.
-                Ok(Err(error)) => tracing::warn!(
+                Some(Err(error)) => tracing::warn!(
                     deployment = %row.schedule.deployment_id,
                     node = row.schedule.node_id,
                     "A schedule can't run now: {}",
                     chain(&error)
                 ),
                 // A panic, which was told. Nor for that one.
-                Err(_) => {}
+                None => {}
             }
         }
         last = due.last().map(|row| row.schedule.clone());

@@ -13,6 +13,7 @@ use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{EndpointId, PatternId};
 use heddle_model::subscription::Remote;
+use heddle_store::panics::unless_it_panics;
 use heddle_store::subscriptions::{self, DueRow, SubscriptionRow, SubscriptionState};
 use heddle_store::{StoreError, endpoints};
 use metrics::counter;
@@ -50,12 +51,14 @@ pub fn start(executions: Executions, on_secret: OnSecret) -> JoinHandle<()> {
         let others = executions.store().write(move |db| {
             Box::pin(async move { subscriptions::look_at_others_for_system(db, &base).await })
         });
-        let others: Result<(), StoreError> = others.await;
-        if let Err(error) = others {
+        // Panics were told, and end neither this nor what comes after.
+        let others: Option<Result<(), StoreError>> = unless_it_panics(others).await;
+        if let Some(Err(error)) = others {
             tracing::error!("The subscriptions can't be looked through: {}", chain(&error));
         }
         loop {
-            if let Err(error) = tick(&executions, &on_secret, executions.clock().now()).await {
+            let ticking = tick(&executions, &on_secret, executions.clock().now());
+            if let Some(Err(error)) = unless_it_panics(ticking).await {
                 tracing::error!("The subscriptions can't be read now: {}", chain(&error));
             }
             tokio::time::sleep(PAUSE).await;
@@ -75,10 +78,14 @@ pub async fn tick(
     let mut begun = 0;
     for row in due {
         let endpoint = row.endpoint_id;
-        match begin(executions, on_secret, row).await {
-            Ok(is_begun) => begun += usize::from(is_begun),
+        match unless_it_panics(begin(executions, on_secret, row)).await {
+            Some(Ok(is_begun)) => begun += usize::from(is_begun),
             // The others are not to wait for this one.
-            Err(error) => tracing::warn!(%endpoint, "A subscription can't be claimed now: {}", chain(&error)),
+            Some(Err(error)) => {
+                tracing::warn!(%endpoint, "A subscription can't be claimed now: {}", chain(&error));
+            }
+            // A panic, which was told. Nor for that one.
+            None => {}
         }
     }
     Ok(begun)

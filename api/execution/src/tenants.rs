@@ -14,6 +14,7 @@ use heddle_model::ids::WorkspaceId;
 use heddle_model::tenant::Tenant;
 use heddle_model::usage::month_of;
 use heddle_model::workspace_quota::{Period, WorkspaceQuota, WorkspaceQuotas};
+use heddle_store::panics::unless_it_panics;
 use heddle_store::{Store, StoreError, audit, hosting, usage};
 use state::{OF_RUNS, UNLIMITED};
 use std::collections::HashMap;
@@ -384,11 +385,14 @@ impl Tenants {
                 if stop.has_begun() {
                     return;
                 }
-                let measured = match round % ROUNDS_BETWEEN_REPORTS {
-                    0 => this.measure_all_storage().await,
-                    _ => this.measure().await,
+                let measuring = async {
+                    match round % ROUNDS_BETWEEN_REPORTS {
+                        0 => this.measure_all_storage().await,
+                        _ => this.measure().await,
+                    }
                 };
-                if let Err(error) = measured {
+                // A panic was told, and is not to be the last round.
+                if let Some(Err(error)) = unless_it_panics(measuring).await {
                     tracing::warn!("What workspaces use can't be measured now: {}", chain(&error));
                 }
             }

@@ -24,6 +24,7 @@ use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError};
 use metrics::counter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs that may be under way at once while runs are tried: those that are slow.
@@ -59,7 +60,7 @@ pub(crate) struct Trials {
     /// How long a run may take.
     pub deadline: Duration,
     /// How often what executed did not end in time, by looks before.
-    pub failures: u32,
+    pub failures: AtomicU32,
 }
 
 impl Trials {
@@ -90,21 +91,21 @@ impl Trials {
     }
 
     /// Tries what is to be tried, while nothing else executes if that can be had.
-    pub async fn look(&mut self) -> Result<(), ServiceError> {
+    pub async fn look(&self) -> Result<(), ServiceError> {
         self.end_guilty().await?;
         let Some(strongest) = self.strongest().await? else {
-            self.failures = 0;
+            self.failures.store(0, Ordering::Relaxed);
             return Ok(());
         };
         let hold = self.queue.hold();
-        let patience = DRAIN_MIN.saturating_mul(1 << self.failures.min(9));
+        let patience = DRAIN_MIN.saturating_mul(1 << self.failures.load(Ordering::Relaxed).min(9));
         if self.drained(patience).await {
-            self.failures = 0;
+            self.failures.store(0, Ordering::Relaxed);
             if !self.alone(hold, self.alone_max(strongest)).await? {
                 return Ok(());
             }
         } else {
-            self.failures += 1;
+            self.failures.fetch_add(1, Ordering::Relaxed);
             drop(hold);
         }
         self.beside_others().await

@@ -4,7 +4,7 @@
 use crate::audit::Origin;
 use crate::error::{Code, ServiceError};
 use crate::ids::{UserId, WorkspaceId};
-use crate::names;
+use crate::{column, names};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use utoipa::ToSchema;
@@ -35,6 +35,8 @@ pub enum WorkspaceRole {
 
 names!(Role: User = "user", Admin = "admin");
 names!(WorkspaceRole: Viewer = "viewer", Editor = "editor", Admin = "admin", Owner = "owner");
+column!(Role: String, Role::try_from);
+column!(WorkspaceRole: String, WorkspaceRole::try_from);
 
 impl WorkspaceRole {
     /// Whether a member with this role may invite others with that one.

@@ -1,5 +1,6 @@
 //! Time as a parameter: all timestamps come from a [`Clock`], which tests can set by hand.
 
+use crate::column;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::sync::Arc;
@@ -13,9 +14,16 @@ use utoipa::ToSchema;
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// The end of the year 9999, UTC: what is later can be written, but not read again.
+    pub const LAST: Self = Timestamp(253_402_300_799_999);
+
     /// From milliseconds since 1970 UTC.
     pub const fn from_millis(millis: i64) -> Self {
         Timestamp(millis)
+    }
+
+    const fn of_column(millis: i64) -> Result<Self, std::convert::Infallible> {
+        Ok(Timestamp(millis))
     }
 
     /// Milliseconds since 1970 UTC.
@@ -39,9 +47,10 @@ impl Timestamp {
     /// its leap second: what is written of it could not be read again.
     pub fn parse(text: &str) -> Option<Self> {
         const FIRST: i64 = -62_167_219_200_000;
-        const LAST: i64 = 253_402_300_799_999;
         let millis = DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis();
-        (FIRST..=LAST).contains(&millis).then_some(Timestamp(millis))
+        (FIRST..=Self::LAST.0)
+            .contains(&millis)
+            .then_some(Timestamp(millis))
     }
 
     /// For names and sentences: `23 Nov 2026, 14:02:07 UTC`.
@@ -85,11 +94,7 @@ impl std::str::FromStr for Timestamp {
     }
 }
 
-impl From<i64> for Timestamp {
-    fn from(millis: i64) -> Self {
-        Timestamp(millis)
-    }
-}
+column!(Timestamp: i64, Timestamp::of_column);
 
 /// The current time of the monotonic clock, for measuring durations. Tests can't set it.
 #[expect(clippy::disallowed_methods, reason = "all other code calls this function")]

@@ -6,6 +6,7 @@ pub mod access;
 pub mod audit;
 pub mod chat;
 pub mod clock;
+mod columns;
 pub mod deploy_rules;
 pub mod entropy;
 pub mod error;

@@ -1,7 +1,7 @@
 //! The states of deployments and runs, and their transitions. Knows nothing about what causes them.
 
 use crate::error::Code;
-use crate::names;
+use crate::{column, names};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -19,6 +19,7 @@ pub enum DeploymentStatus {
     Undeployed,
 }
 names!(DeploymentStatus: Active = "active", Paused = "paused", Failed = "failed", Undeployed = "undeployed");
+column!(DeploymentStatus: String, DeploymentStatus::try_from);
 
 /// What can happen to a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,7 @@ pub enum RunStatus {
     DeadLetter,
 }
 names!(RunStatus: Running = "running", Success = "success", Failure = "failure", DeadLetter = "dead_letter");
+column!(RunStatus: String, RunStatus::try_from);
 
 impl RunStatus {
     /// Whether it can be retried.
@@ -100,6 +102,7 @@ pub enum Phase {
     Ended,
 }
 names!(Phase: Queued = "queued", Executing = "executing", Waiting = "waiting", Ended = "ended");
+column!(Phase: String, Phase::try_from);
 
 /// What started a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -126,6 +129,7 @@ names!(
     Error = "error",
     Call = "call"
 );
+column!(TriggeredBy: String, TriggeredBy::try_from);
 
 /// The outcome of a webhook request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -149,3 +153,4 @@ names!(
     NotFound = "not_found",
     Inactive = "inactive",
 );
+column!(WebhookStatus: String, WebhookStatus::try_from);

@@ -7,6 +7,7 @@ use heddle_model::error::ServiceError;
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_store::audit;
+use heddle_store::connections;
 use heddle_store::group_roles::{self, GroupDecision};
 use heddle_store::quota::{self, Payer};
 use heddle_store::{Db, StoreError};
@@ -160,6 +161,12 @@ impl Change<'_> {
             entry = entry.with("to", to.name());
         }
         group_roles::set_membership(db, self.user, self.workspace, wanted, self.origin.at).await?;
+        if wanted.is_none() {
+            let connections = connections::hand_over(db, self.workspace, self.user).await?;
+            if connections > 0 {
+                entry = entry.with("connections", connections);
+            }
+        }
         let by = (Some(self.user), self.origin);
         audit::note_in_workspace(db, self.workspace, by, entry).await
     }

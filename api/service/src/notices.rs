@@ -5,6 +5,7 @@ use crate::peers::Peers;
 use heddle_model::error::chain;
 use heddle_store::StoreError;
 use heddle_store::notices::{Heard, Listener, Notice};
+use heddle_store::panics::unless_it_panics;
 use std::time::Duration;
 
 /// Wait before trying a database again that does not answer.
@@ -16,7 +17,7 @@ pub async fn start(service: &Service, peers: &Peers) -> Result<(), StoreError> {
     let listener = service.store.listen().await?;
     follow(service, Notice::Everything).await;
     if let Some(listener) = listener {
-        tokio::spawn(listen(service.clone(), peers.clone(), listener));
+        tokio::spawn(listen(service.clone(), peers.clone(), Some(listener)));
     }
     Ok(())
 }
@@ -27,23 +28,41 @@ pub async fn everything_changed(service: &Service) {
     follow(service, Notice::Everything).await;
 }
 
-async fn listen(service: Service, peers: Peers, mut listener: Listener) {
+async fn listen(service: Service, peers: Peers, mut listener: Option<Listener>) {
     loop {
-        match listener.next().await {
-            Ok(Heard::Notice(notice)) => follow(&service, notice).await,
-            Ok(Heard::Talk(text)) => peers.receive(&text),
-            Err(StoreError::Closed) => return,
-            Err(error) => {
-                tracing::warn!(
-                    "Can't receive changes from other servers for now: {}",
-                    chain(&error)
-                );
-                drop(listener);
-                listener = again(&service).await;
-                follow(&service, Notice::Everything).await;
+        match unless_it_panics(hear(&service, &peers, &mut listener)).await {
+            Some(true) => {}
+            Some(false) => return,
+            // A panic, which was told. What it was about is known afterwards, unless that panics as well.
+            None => {
+                tokio::time::sleep(RETRY).await;
+                unless_it_panics(follow(&service, Notice::Everything)).await;
             }
         }
     }
+}
+
+/// Takes in the next of what others say; without a listener, makes one first. `false`: the database is closed.
+async fn hear(service: &Service, peers: &Peers, listener: &mut Option<Listener>) -> bool {
+    let Some(listening) = listener.as_mut() else {
+        *listener = Some(again(service).await);
+        follow(service, Notice::Everything).await;
+        return true;
+    };
+    let heard = listening.next().await;
+    match heard {
+        Ok(Heard::Notice(notice)) => follow(service, notice).await,
+        Ok(Heard::Talk(text)) => peers.receive(&text),
+        Err(StoreError::Closed) => return false,
+        Err(error) => {
+            tracing::warn!(
+                "Can't receive changes from other servers for now: {}",
+                chain(&error)
+            );
+            *listener = None;
+        }
+    }
+    true
 }
 
 async fn again(service: &Service) -> Listener {

@@ -1,5 +1,6 @@
 //! Operations on patterns: creating, saving new versions, restoring old ones, deleting. Knows nothing about HTTP.
 
+mod apart;
 mod content;
 pub mod drafts;
 pub mod hooks;
@@ -7,6 +8,7 @@ pub mod presence;
 
 pub use content::{ANSWER_FACTOR, Definitions, Graph, Stored, newest, no_definitions, of_version};
 
+use self::apart::{OfVersion, Ownership};
 use crate::Service;
 use heddle_compiler::compare::{Comparison, Incomparable, NOTHING_CHANGED, compare};
 use heddle_execution::ToTheEnd;
@@ -19,9 +21,11 @@ use heddle_model::quota::{Quota, Quotas};
 use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
 use heddle_runtime::is_small;
 use heddle_store::audit;
+use heddle_store::large_texts::Apart;
 use heddle_store::patterns::{self, PatternRow, Tags};
 use heddle_store::quota::{self, Payer};
 use heddle_store::test_cases::{self, NewTest};
+use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::vault::Vault;
 use heddle_store::versions::{self, NewVersion, Part};
 use heddle_store::{Db, Load, deployments, drafts as stored_drafts, endpoints, hosting, usage};
@@ -132,6 +136,24 @@ pub async fn compared(
 
 /// Makes a pattern.
 pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Result<PatternRow, ServiceError> {
+    let patterns_max = room_for_another(service, &editor).await?;
+    let service = service.clone();
+    // To the end: what was stored before its row goes again if that is not stored.
+    let creating = ToTheEnd::new(async move {
+        let mut apart = Apart::default();
+        let created = create_once(&service, &mut apart, (editor, patterns_max), new).await;
+        apart.settle(&service.store).await;
+        created
+    });
+    creating.await
+}
+
+async fn create_once(
+    service: &Service,
+    apart: &mut Apart,
+    (editor, patterns_max): (Editor, Option<i64>),
+    new: NewPattern,
+) -> Result<PatternRow, ServiceError> {
     let now = service.clock.now();
     let row = PatternRow {
         id: PatternId::new(),
@@ -147,15 +169,17 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
         updated_at: now,
         call_interface: new.call_interface,
     };
-    let (graph, definitions, summary) = (new.graph, new.definitions, new.summary);
-    let tests = new.tests;
+    let (graph, summary, tests) = (new.graph, new.summary, new.tests);
     let (vault, quotas) = (service.vault.clone(), service.quotas);
-    let patterns_max = room_for_another(service, &editor).await?;
+    let ownership = Ownership {
+        editor,
+        pattern: None,
+        payer: row.owner_id,
+    };
+    let given = (Some(&graph), Some(&new.definitions));
+    let content = OfVersion::stored(service, apart, ownership, given).await?;
     let of_tests: usize = tests.iter().map(|test| test.content.len()).sum();
-    let bytes = graph
-        .bytes()
-        .saturating_add(definitions.bytes())
-        .saturating_add(of_tests);
+    let bytes = content.bytes_in_rows().saturating_add(of_tests);
     service
         .store
         .write_sized(Load::of(Some(editor.user()), bytes), move |db| {
@@ -165,8 +189,9 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
                 let version = NewVersion {
                     by: editor.user(),
                     summary: &summary,
-                    graph: Part::New(&graph.text),
-                    definitions: Part::New(definitions.0.as_ref()),
+                    // There is none before it.
+                    graph: content.graph(0),
+                    definitions: content.definitions(0),
                 };
                 versions::add(db, &row, &version).await?;
                 sync(db, &vault, &quotas, &row, &graph).await?;
@@ -229,8 +254,10 @@ pub async fn save(
         let (service, changes) = (service.clone(), changes.clone());
         // What is stored is followed also if the sender has gone by then, or webhooks would go on as they were.
         let saving = ToTheEnd::new(async move {
-            let saved = save_once(&service, editor, (id, wanted), changes, summary).await;
+            let mut apart = Apart::default();
+            let saved = save_once(&service, &mut apart, editor, (&seen, wanted), changes, summary).await;
             service.webhooks.changed(id);
+            apart.settle(&service.store).await;
             saved
         });
         saved = saving.await?;
@@ -254,15 +281,22 @@ fn is_newest(row: &PatternRow, changes: &Changes) -> Result<(), ServiceError> {
 /// Saves if the newest version is the expected one, or if none is expected.
 async fn save_once(
     service: &Service,
+    apart: &mut Apart,
     editor: Editor,
-    (id, wanted): (PatternId, Option<i64>),
+    (seen, wanted): (&PatternRow, Option<i64>),
     changes: Arc<Changes>,
     summary: String,
 ) -> Result<Option<PatternRow>, ServiceError> {
     let (now, host) = (service.clock.now(), (service.vault.clone(), service.quotas));
-    let graph = changes.graph.as_ref().map_or(0, Graph::bytes);
-    let definitions = changes.definitions.as_ref().map_or(0, Definitions::bytes);
-    let load = Load::of(Some(editor.user()), graph.saturating_add(definitions));
+    let id = seen.id;
+    let ownership = Ownership {
+        editor,
+        pattern: Some(id),
+        payer: seen.owner_id,
+    };
+    let given = (changes.graph.as_ref(), changes.definitions.as_ref());
+    let content = OfVersion::stored(service, apart, ownership, given).await?;
+    let load = Load::of(Some(editor.user()), content.bytes_in_rows());
     let write = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             let mut row = changeable(db, &editor, id).await?;
@@ -276,14 +310,8 @@ async fn save_once(
             let version = NewVersion {
                 by: editor.user(),
                 summary: &summary,
-                graph: match &changes.graph {
-                    Some(graph) => Part::New(&graph.text),
-                    None => Part::Of(newest),
-                },
-                definitions: match &changes.definitions {
-                    Some(definitions) => Part::New(definitions.0.as_ref()),
-                    None => Part::Of(newest),
-                },
+                graph: content.graph(newest),
+                definitions: content.definitions(newest),
             };
             if changes.graph.is_some() || changes.definitions.is_some() {
                 // It is a version now.
@@ -496,7 +524,9 @@ pub async fn set_call_interface(
 /// Deletes a pattern with all that hangs on it; it is undeployed first.
 pub async fn delete(service: &Service, editor: Editor, id: PatternId) -> Result<(), ServiceError> {
     let now = service.clock.now();
-    let deleted = service.store.write(move |db| {
+    // With all of its versions, which whoever has saved them has made as many and as large as they are.
+    let load = Load::of(Some(editor.user()), GROUP_BYTES_MAX);
+    let deleted = service.store.write_sized(load, move |db| {
         Box::pin(async move {
             changeable(db, &editor, id).await?;
             audit::note(db, &editor, Action::PatternDeleted.of(Object::Pattern(id))).await?;

@@ -8,6 +8,7 @@ use heddle_execution::tail::RunChange;
 use heddle_model::error::chain;
 use heddle_model::ids::DeploymentId;
 use heddle_store::StoreError;
+use heddle_store::panics::unless_it_panics;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -118,7 +119,9 @@ impl Peers {
             let mut watching_said_at = None;
             loop {
                 let pause = tokio::time::sleep(SENT_EVERY);
-                if let Err(error) = peers.send_all(&mut watching_said_at).await {
+                // A panic was told, and is not to be the last message.
+                let sending = peers.send_all(&mut watching_said_at);
+                if let Some(Err(error)) = unless_it_panics(sending).await {
                     tracing::debug!("Can't notify other servers for now: {}", chain(&error));
                 }
                 tokio::select! {

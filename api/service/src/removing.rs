@@ -11,6 +11,9 @@ use heddle_store::removal::{self, OwnedAlone, Plan};
 
 /// Removes a user who asks for it.
 pub async fn remove(service: &Service, user: UserId, origin: Origin) -> Result<(), ServiceError> {
+    let plan = removal::plan(&mut service.store.reader().await?.db(), user).await?;
+    let consents = service.executions.consents();
+    let revocations = consents.revocations(&tenants(&plan, user)).await;
     let removed = service.store.write(move |db| {
         Box::pin(async move {
             let removed = removal::remove(db, user, (Some(user), origin)).await?;
@@ -18,23 +21,27 @@ pub async fn remove(service: &Service, user: UserId, origin: Origin) -> Result<(
         })
     });
     let removed = removed.await?;
+    let gone = tenants(&removed, user);
+    revocations.begin(&gone);
     // On SQLite no notice comes.
     for deployment in removed.ended {
         service.executions.follow(Notice::Deployment(deployment)).await?;
     }
     notices::everything_changed(service).await;
     service.executions.workspace_deleted();
-    let workspaces = removed
-        .go
-        .into_iter()
-        .map(|workspace| Tenant::Workspace(workspace.id));
-    for tenant in workspaces.chain([Tenant::User(user)]) {
+    for tenant in gone {
         if let Err(error) = service.executions.remove_files(tenant).await {
             tracing::error!(%tenant, "Files of a removed workspace or user stay: {}", chain(&error));
         }
     }
     tracing::info!(%user, "A user has removed their account");
     Ok(())
+}
+
+/// What goes with an account: workspaces, and the user outside of workspaces.
+fn tenants(plan: &Plan, user: UserId) -> Vec<Tenant> {
+    let workspaces = plan.go.iter().map(|workspace| Tenant::Workspace(workspace.id));
+    workspaces.chain([Tenant::User(user)]).collect()
 }
 
 /// Why an account stays.

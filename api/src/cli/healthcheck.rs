@@ -43,21 +43,42 @@ pub fn healthcheck(args: &HealthcheckArgs) -> Result<ExitCode, Failure> {
 }
 
 async fn ask(url: &str) -> Result<(), String> {
-    // Fails when a provider was chosen already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    // The certificate is for the server's public name, not for this address; and nothing secret is sent.
-    let client = reqwest::Client::builder()
-        .danger_accept_invalid_certs(true)
-        .no_proxy()
-        .timeout(ANSWER_MAX)
-        .build()
-        .map_err(|error| chain(&error))?;
-    let answer = client.get(url).send().await.map_err(|error| chain(&error))?;
+    let client = client().map_err(|error| chain(&error))?;
+    let answer = match client.get(url).send().await {
+        Ok(answer) => answer,
+        Err(error) => return Err(why(&client, url, &error).await),
+    };
     let status = answer.status();
     match status.is_success() {
         true => Ok(()),
         false => Err(format!("{status} {}", answer.text().await.unwrap_or_default())),
     }
+}
+
+/// Why there is no answer. If there is one by TLS, this command was not given the server's settings.
+async fn why(client: &reqwest::Client, url: &str, error: &reqwest::Error) -> String {
+    let why = chain(error);
+    let by_tls = match url.strip_prefix("http://") {
+        Some(rest) if !error.is_connect() && !error.is_timeout() => format!("https://{rest}"),
+        _ => return why,
+    };
+    match client.get(by_tls).send().await {
+        Ok(_) => format!(
+            "the server speaks TLS ({why}): give this command the server's `tls_cert` too, or the settings file that has it"
+        ),
+        Err(_) => why,
+    }
+}
+
+fn client() -> reqwest::Result<reqwest::Client> {
+    // Fails when a provider was chosen already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    // The certificate is for the server's public name, not for this address; and nothing secret is sent.
+    reqwest::Client::builder()
+        .danger_accept_invalid_certs(true)
+        .no_proxy()
+        .timeout(ANSWER_MAX)
+        .build()
 }
 
 /// Where this machine reaches a server that listens on an address: one that stands for all addresses stands for its own.

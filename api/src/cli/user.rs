@@ -386,15 +386,28 @@ async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure
     let found = store
         .write(move |db| {
             Box::pin(async move {
-                if let Some(user) = audit::account_of(db, &name).await? {
-                    note(db, user, AuditAction::AccountPromoted).await?;
+                let Some(user) = accounts::by_email(db, &name).await? else {
+                    return Ok(None);
+                };
+                if user.email_verified {
+                    note(db, user.id, AuditAction::AccountPromoted).await?;
+                    accounts::set_role(db, &name, Role::Admin).await?;
                 }
-                accounts::set_role(db, &name, Role::Admin).await
+                Ok(Some(user.email_verified))
             })
         })
         .await;
-    if !found.map_err(|error: StoreError| broken(&error))? {
-        return Err(nobody(&email));
+    match found.map_err(|error: StoreError| broken(&error))? {
+        None => return Err(nobody(&email)),
+        // Anybody may have registered with the address that the operator has in mind.
+        Some(false) => {
+            let message = format!(
+                "nobody has proven that {email} is theirs: if you know that the account is, verify it first \
+                 (heddle user verify {email})"
+            );
+            return Err(Failure::new(Exit::Failed, "EMAIL_NOT_VERIFIED", message));
+        }
+        Some(true) => {}
     }
     match json {
         true => output::result(&json!({"email": email, "role": Role::Admin}).to_string()),

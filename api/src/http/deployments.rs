@@ -219,7 +219,7 @@ impl TryFrom<ListedRow> for ListedDeployment {
             .zip(row.last_started_at)
             .map(|(status, started_at)| LastRun {
                 status,
-                started_at: started_at.into(),
+                started_at: Timestamp::from_millis(started_at),
                 duration_ms: row.last_duration_ms,
             });
         Ok(ListedDeployment {

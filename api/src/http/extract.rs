@@ -12,19 +12,23 @@ use super::client_ip::ClientIp;
 use super::server;
 use crate::app::App;
 use crate::http::error::ApiError;
+use axum::RequestExt;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue};
+use bytes::Buf;
+use heddle_execution::blocking::computing;
 use heddle_execution::budget::Owner;
 use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_runtime::is_small;
 use heddle_service::auth::caller::{self, Credential};
 use heddle_service::auth::token::Session;
 use heddle_store::asking;
+use http_body_util::{BodyExt, LengthLimitError};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -311,12 +315,30 @@ where
 }
 
 /// The body's bytes, up to the limit that the router sets.
-pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
-    let body = Bytes::from_request(request, state).await;
-    body.map_err(|rejection: BytesRejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Code::PayloadTooLarge.into(),
-        _ => unread(&rejection),
-    })
+pub async fn read<S: Send + Sync>(request: Request, _: &S) -> Result<Bytes, ApiError> {
+    let owner = owner(&request);
+    let collected = request.into_limited_body().collect().await;
+    let mut pieces = collected.map_err(|error| cut_off(&error))?.aggregate();
+    let bytes = pieces.remaining();
+    // What came in one piece is not copied.
+    if is_small(bytes) || pieces.chunk().len() == bytes {
+        return Ok(pieces.copy_to_bytes(bytes));
+    }
+    // Others wait for this thread.
+    let join = computing(owner, move || pieces.copy_to_bytes(bytes));
+    Ok(Box::pin(join).await?)
+}
+
+/// The error for a body that is larger than the limit, or could not be read.
+fn cut_off(error: &axum::Error) -> ApiError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            return Code::PayloadTooLarge.into();
+        }
+        cause = error.source();
+    }
+    unread(error)
 }
 
 /// The error for a body that could not be read completely.

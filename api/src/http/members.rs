@@ -19,6 +19,7 @@ use heddle_service::outbox;
 use heddle_store::Db;
 use heddle_store::accounts;
 use heddle_store::audit;
+use heddle_store::connections;
 use heddle_store::invitation_links::{self, NewLink};
 use heddle_store::invitations::{self, InvitationRow};
 use heddle_store::quota::{self, Payer};
@@ -348,7 +349,14 @@ async fn remove_member(
             not_above(&scope, present.role)?;
             keeps_an_owner(&present, owners)?;
             workspaces::remove_member(db, &scope, user).await?;
-            audit::note(db, &scope, Action::MemberRemoved.of(Object::User(user))).await?;
+            let mut entry = Action::MemberRemoved.of(Object::User(user));
+            if let Some(workspace) = scope.workspace() {
+                let connections = connections::hand_over(db, workspace, user).await?;
+                if connections > 0 {
+                    entry = entry.with("connections", connections);
+                }
+            }
+            audit::note(db, &scope, entry).await?;
             Ok::<(), ApiError>(())
         })
     });

@@ -28,6 +28,7 @@ use connection::{Closing, Connection, Phase};
 use exchange::Exchange;
 use heddle_model::Code;
 use heddle_runtime::apart;
+use heddle_store::panics::unless_it_panics;
 use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -107,7 +108,9 @@ pub async fn serve(
     } = listener.into();
     let places = Places::new(limits, trusted);
     let watched = places.clone();
-    let _watch = AbortOnDrop(tokio::spawn(async move { watched.watch().await }).abort_handle());
+    // Without whoever watches, clients that keep others waiting would never be told to go: it begins again after a panic.
+    let watching = async move { while unless_it_panics(watched.watch()).await.is_none() {} };
+    let _watch = AbortOnDrop(tokio::spawn(watching).abort_handle());
     let _renewal = tls
         .clone()
         .map(|tls| AbortOnDrop(tokio::spawn(tls.watch()).abort_handle()));
@@ -126,8 +129,8 @@ pub async fn serve(
                     continue;
                 }
             };
-            match placed(&places, peer.ip()).await {
-                Ok(place) => {
+            match unless_it_panics(placed(&places, peer.ip())).await {
+                Some(Ok(place)) => {
                     let visit = Visit {
                         builder: builder.clone(),
                         peer,
@@ -138,7 +141,9 @@ pub async fn serve(
                     tokio::spawn(admit(visit, stream, tls.clone()));
                 }
                 // With TLS, a client would understand nothing before its handshake.
-                Err(refusal) => refusals.answer(tls.is_none().then_some(&stream), refusal),
+                Some(Err(refusal)) => refusals.answer(tls.is_none().then_some(&stream), refusal),
+                // A panic, which was told: only this connection is lost by it.
+                None => {}
             }
         }
     };

@@ -76,7 +76,7 @@ impl From<TestRow> for ListedTest {
             updated_at: row.updated_at,
             last_result: last.map(|((status, at), version_number)| LastResult {
                 status,
-                at: at.into(),
+                at: Timestamp::from_millis(at),
                 version_number,
             }),
         }

@@ -157,7 +157,7 @@ impl RunBody {
         let environment = self.environment_id.as_deref().map(environment);
         if self
             .started_at
-            .is_some_and(|at| !(0..=LAST_MOMENT_MS).contains(&at.millis()))
+            .is_some_and(|at| !(0..=Timestamp::LAST.millis()).contains(&at.millis()))
         {
             return Err(ApiError::field("startedAt", "must be from 1970 to 9999"));
         }
@@ -184,9 +184,6 @@ pub(super) fn refusal(error: TestRunError) -> ApiError {
         TestRunError::Other(error) => error.into(),
     }
 }
-
-/// The end of the year 9999, UTC.
-const LAST_MOMENT_MS: i64 = 253_402_300_799_999;
 
 /// What a pattern answers to a webhook.
 #[derive(ToSchema)]

@@ -183,6 +183,8 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
     let owner = member.0.owner()?;
     let workspace = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
     let deleting = ToTheEnd::new(async move {
+        let tenant = Tenant::Workspace(workspace);
+        let revocations = app.executions.consents().revocations(&[tenant]).await;
         let deleted = app.store.write(move |db| {
             Box::pin(async move {
                 workspaces::lock_to_delete(db, &owner).await?;
@@ -198,8 +200,9 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
         let deleted: Result<(), ServiceError> = deleted.await;
         if deleted.is_ok() {
             app.executions.workspace_deleted();
+            revocations.begin(&[tenant]);
             // Nobody could count them any longer, nor find them.
-            if let Err(error) = app.executions.remove_files(Tenant::Workspace(workspace)).await {
+            if let Err(error) = app.executions.remove_files(tenant).await {
                 tracing::error!(%workspace, "Files of a deleted workspace stay: {}", chain(&error));
             }
         }

@@ -5,7 +5,7 @@ use super::accounts::email_key;
 use super::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::UserId;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Tokens for the same purpose that a user may have at once; the oldest make room for others.
 const OF_USER_MAX: i64 = 5;

@@ -4,26 +4,23 @@ use super::{Db, StoreError, sql};
 use heddle_model::access::{Role, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 #[derive(Clone, FromRow)]
 pub struct UserRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: UserId,
     /// Email as registered.
     pub email: String,
     pub first_name: String,
     pub last_name: String,
     /// Role in the service.
-    #[sqlx(try_from = "String")]
     pub role: Role,
     /// Argon2id in PHC form; `None` for users of an external login.
     pub password_hash: Option<String>,
     /// Picture.
     pub avatar_url: Option<String>,
     /// When registered.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// Whether the login provider or the operator has verified that the email is theirs.
     pub email_verified: bool,
@@ -83,7 +80,6 @@ pub async fn standing(
     #[derive(FromRow)]
     struct Found {
         email: String,
-        #[sqlx(try_from = "String")]
         role: Role,
         workspace_role: Option<String>,
         generation: i64,
@@ -192,9 +188,7 @@ pub async fn first_membership(
 ) -> Result<Option<(WorkspaceId, WorkspaceRole)>, StoreError> {
     #[derive(FromRow)]
     struct Found {
-        #[sqlx(try_from = "String")]
         workspace_id: WorkspaceId,
-        #[sqlx(try_from = "String")]
         role: WorkspaceRole,
     }
     let found: Option<Found> = db

@@ -5,7 +5,7 @@ use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{KeyScope, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{ApiKeyId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 
 /// A key's last use is noted once in so long, so that reading does not become writing.
@@ -100,13 +100,11 @@ pub async fn create(
 pub async fn list(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<ApiKeyRow>, StoreError> {
     #[derive(FromRow)]
     struct Listed {
-        #[sqlx(try_from = "String")]
         id: ApiKeyId,
         name: String,
         prefix: String,
         workspace_id: Option<String>,
         scope: Option<String>,
-        #[sqlx(try_from = "i64")]
         created_at: Timestamp,
         expires_at: Option<i64>,
         last_used_at: Option<i64>,
@@ -166,9 +164,7 @@ pub async fn delete(db: &mut Db<'_>, scope: &Scope, key: ApiKeyId) -> Result<boo
 pub async fn holder(db: &mut Db<'_>, hash: &str, now: Timestamp) -> Result<Option<ApiKeyHolder>, StoreError> {
     #[derive(FromRow)]
     struct Found {
-        #[sqlx(try_from = "String")]
         id: ApiKeyId,
-        #[sqlx(try_from = "String")]
         user_id: UserId,
         workspace_id: Option<String>,
         scope: Option<String>,

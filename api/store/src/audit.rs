@@ -7,7 +7,7 @@ use heddle_model::access::{Administrator, Scope};
 use heddle_model::audit::{Action, Note, Object, Origin, Outcome};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{AuditId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Whose log an entry is in.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +176,6 @@ pub struct EntryRow {
     /// The workspace whose log it is in; none: an account's.
     pub workspace_id: Option<String>,
     /// When it was done.
-    #[sqlx(try_from = "i64")]
     pub at: Timestamp,
     /// What was done; a newer version may know more actions than this one.
     pub action: String,

@@ -4,13 +4,12 @@ use super::vault::{Sealed, Vault, VaultError};
 use super::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DataKeyId, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use zeroize::Zeroizing;
 
 /// A user's authenticator.
 #[derive(Clone, Debug, FromRow)]
 pub struct AuthenticatorRow {
-    #[sqlx(try_from = "String")]
     secret_key_id: DataKeyId,
     /// Encrypted.
     sealed: Vec<u8>,

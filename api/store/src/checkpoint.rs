@@ -3,6 +3,7 @@
 //! log restarts from its beginning only after a complete checkpoint without concurrent writes, so the writer is asked
 //! to checkpoint the little that remains of a long log.
 
+use super::panics::unless_it_panics;
 use sqlx::SqliteConnection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,15 +68,21 @@ async fn work(mut connection: SqliteConnection, shared: Arc<Shared>, mut stopped
             _ = &mut stopped => break,
             () = shared.due.notified() => {}
         }
-        let pages = checkpoint(&mut connection).await;
-        if pages >= LOG_PAGES_MAX {
-            // What has come meanwhile, so that even less is left.
-            checkpoint(&mut connection).await;
-            shared.is_long.store(true, Ordering::Relaxed);
-        }
+        // A panic was told. Without this task the log would grow until the next start.
+        unless_it_panics(checkpoint_all(&mut connection, &shared)).await;
     }
     if let Err(error) = sqlx::Connection::close(connection).await {
         tracing::warn!(%error, "the connection for checkpoints was not closed properly");
+    }
+}
+
+/// Moves what it can, and has the writer move the rest of a long log.
+async fn checkpoint_all(connection: &mut SqliteConnection, shared: &Shared) {
+    let pages = checkpoint(connection).await;
+    if pages >= LOG_PAGES_MAX {
+        // What has come meanwhile, so that even less is left.
+        checkpoint(connection).await;
+        shared.is_long.store(true, Ordering::Relaxed);
     }
 }
 

@@ -7,7 +7,7 @@ use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{ConnectionId, DataKeyId, UserId, WorkspaceId};
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Consents of one connection that may be under way at once; the oldest make room for others.
@@ -75,7 +75,6 @@ pub struct NewTokens<'a> {
 
 #[derive(FromRow)]
 struct Found {
-    #[sqlx(try_from = "String")]
     data_key: DataKeyId,
     ciphertext: Vec<u8>,
     expires_at: Option<i64>,
@@ -332,10 +331,8 @@ fn consent_aad(state_hash: &str) -> String {
 
 #[derive(FromRow)]
 struct FoundConsent {
-    #[sqlx(try_from = "String")]
     connection_id: ConnectionId,
     workspace_id: Option<String>,
-    #[sqlx(try_from = "String")]
     data_key: DataKeyId,
     ciphertext: Vec<u8>,
 }

@@ -5,16 +5,16 @@ use super::{Db, Sql, StoreError, locks, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
+use heddle_model::column;
 use heddle_model::ids::{ConnectionId, DataKeyId, UserId, WorkspaceId};
 use heddle_model::tenant::Tenant;
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// What may be seen of a connection.
 #[derive(Clone, Debug, FromRow)]
 pub struct ConnectionRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: ConnectionId,
     /// Service.
     pub provider: String,
@@ -26,13 +26,10 @@ pub struct ConnectionRow {
     /// `active` or `consent_needed`.
     pub status: String,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When changed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
     /// Hosts that it may be sent to; none: any.
-    #[sqlx(try_from = "String")]
     pub hosts: Hosts,
 }
 
@@ -47,6 +44,7 @@ impl TryFrom<String> for Hosts {
         serde_json::from_str(&text).map(Hosts)
     }
 }
+column!(Hosts: String, Hosts::try_from);
 
 /// A connection with its credentials in clear, for a run.
 pub struct Opened {
@@ -64,7 +62,6 @@ struct Found {
     #[sqlx(flatten)]
     row: ConnectionRow,
     workspace_id: Option<String>,
-    #[sqlx(try_from = "String")]
     data_key: DataKeyId,
     ciphertext: Vec<u8>,
 }
@@ -234,12 +231,11 @@ pub async fn list(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<ConnectionRow>, 
 }
 
 /// A connection of a workspace, and who made it.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, FromRow)]
 pub struct SharedRow {
     #[sqlx(flatten)]
     pub row: ConnectionRow,
     /// Who made it.
-    #[sqlx(try_from = "String")]
     pub owner_id: UserId,
     /// Their first name; `None`: they have no account any more.
     pub first_name: Option<String>,
@@ -306,6 +302,35 @@ pub async fn create(
     )
     .await?;
     Ok(())
+}
+
+/// Gives the connections that a user has made in a workspace, which they are no member of any more, to the owner of longest standing there;
+/// how many. Else nobody could change or delete them, while runs may open them.
+pub async fn hand_over(db: &mut Db<'_>, workspace: WorkspaceId, user: UserId) -> Result<u64, StoreError> {
+    db.execute(
+        sql(
+            "update connections set user_id = coalesce((select m.user_id from memberships m
+                 where m.workspace_id = connections.workspace_id and m.role = 'owner' and m.user_id <> ?
+                 order by m.created_at, m.user_id limit 1), user_id)
+             where user_id = ? and workspace_id = ?",
+        )
+        .bind(user)
+        .bind(user)
+        .bind(workspace),
+    )
+    .await
+}
+
+/// The tenant's connections with tokens, and who made each.
+pub async fn with_tokens(db: &mut Db<'_>, tenant: Tenant) -> Result<Vec<(ConnectionId, UserId)>, StoreError> {
+    let select = sql(
+        "select c.id, c.user_id from connections c join connection_tokens t on t.connection_id = c.id where ",
+    );
+    let select = match tenant {
+        Tenant::Workspace(workspace) => select.push("c.workspace_id = ?").bind(workspace),
+        Tenant::User(user) => select.push("c.workspace_id is null and c.user_id = ?").bind(user),
+    };
+    db.all(select.push(" order by c.id")).await
 }
 
 /// Deletes one of the user's connections and the secrets that still have the values that it seeded; whether there

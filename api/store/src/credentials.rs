@@ -70,6 +70,10 @@ pub async fn clear_unproven(db: &mut Db<'_>, user: UserId, now: Timestamp) -> Re
     let own = |text| its_own_workspaces(sql(text), user);
     let members = own("delete from memberships where workspace_id in ").push(" and user_id <> ?");
     let members = db.execute(members.bind(user)).await?;
+    // Those who made them could not delete them any more, nor could anybody else.
+    let take = sql("update connections set user_id = ? where user_id <> ? and workspace_id in ");
+    db.execute(its_own_workspaces(take.bind(user).bind(user), user))
+        .await?;
     let all = sql("(workspace_id is null and user_id = ?) or workspace_id in ").bind(user);
     locks::deployments(db, its_own_workspaces(all, user)).await?;
     let hold = "update schedules set next_due_at = null, held_due_at = null where deployment_id in

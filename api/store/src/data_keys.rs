@@ -6,11 +6,10 @@ use crate::error::StoreError;
 use crate::vault::MasterKeyId;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DataKeyId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 #[derive(FromRow)]
 pub(crate) struct DataKeyRow {
-    #[sqlx(try_from = "String")]
     pub id: DataKeyId,
     /// What [`owner`] gives.
     pub owner: String,

@@ -5,6 +5,7 @@ use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql, sql};
 use super::error::StoreError;
 use super::metering::{self, MeteredLater, Unmetered};
+use super::panics::unless_it_panics;
 use super::turns::Load;
 use super::writer::{self, Done, Writer};
 use super::{migrations, sqlite_file};
@@ -110,7 +111,7 @@ impl Store {
     /// Opens or creates the SQLite database in this file, and brings its tables up to date. Nothing is written to a
     /// file that is damaged, another program's, or a newer heddle's.
     pub async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
-        Store::open_sqlite_with(path, USER_READ_MAX).await
+        Box::pin(Store::open_sqlite_with(path, USER_READ_MAX)).await
     }
 
     async fn open_sqlite_with(path: &Path, user_read_max: Duration) -> Result<Self, StoreError> {
@@ -170,12 +171,12 @@ impl Store {
         let options = options
             .application_name("heddle")
             .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MAX)]);
-        let pool = pool_options()
+        let connecting = pool_options()
             .max_connections(POSTGRES_CONNECTIONS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
-            .connect_with(options.clone())
-            .await?;
-        migrations::settled(migrations::POSTGRES.run(&pool).await)?;
+            .connect_with(options.clone());
+        let pool = Box::pin(connecting).await?;
+        migrations::settled(Box::pin(migrations::POSTGRES.run(&pool)).await)?;
         let limited = format!("{}ms", USER_READ_MAX.as_millis());
         let user_readers = pool_options()
             .max_connections(USER_READERS_MAX)
@@ -514,8 +515,11 @@ impl Store {
         if unmetered.falls_due() {
             let (store, unmetered) = (self.clone(), unmetered.clone());
             tokio::spawn(async move {
-                if let Err(error) = store.meter().await {
+                let metered = unless_it_panics(store.meter()).await;
+                if !matches!(metered, Some(Ok(()))) {
                     unmetered.give_up();
+                }
+                if let Some(Err(error)) = metered {
                     tracing::warn!(%error, "What runs have used could not be stored yet");
                 }
             });

@@ -342,7 +342,7 @@ pub fn with_rows<const COLUMNS: usize>(
     statements
 }
 
-/// What a row is decoded into: `#[derive(sqlx::FromRow)]` gives it.
+/// What a row is decoded into: `#[derive(sqlx_macros::FromRow)]` gives it.
 pub trait Row: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
 impl<T> Row for T where T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
 

@@ -19,7 +19,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
 use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 #[derive(Clone, Debug, FromRow)]
 pub struct DeploymentRow {
@@ -40,7 +40,6 @@ pub struct DeploymentRow {
     /// Where its secrets and variables come from.
     pub environment_id: Option<EnvironmentId>,
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: DeploymentStatus,
     /// The version that it was deployed from.
     pub version_number: i64,
@@ -55,13 +54,10 @@ pub struct DeploymentRow {
     /// Whether its runs are held because its workspace is suspended.
     pub suspended: bool,
     /// When its module was last put in place.
-    #[sqlx(try_from = "i64")]
     pub confirmed_at: Timestamp,
     /// When first deployed.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When its state last changed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
 }
 

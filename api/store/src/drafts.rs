@@ -1,12 +1,13 @@
 //! Drafts: what users have drawn and not saved yet. A user has one for each pattern, which nobody else sees.
 
+use super::content_text::content_sql;
+use super::large_texts::Text;
 use super::versions::Content;
 use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
-use sqlx::FromRow;
-use std::sync::Arc;
+use sqlx_macros::FromRow;
 
 /// A draft without its content.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -16,7 +17,6 @@ pub struct DraftRow {
     /// Another one with each change.
     pub etag: String,
     /// When changed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
 }
 
@@ -51,8 +51,12 @@ pub async fn content(
     pattern: PatternId,
     etag: &str,
 ) -> Result<Option<Content>, StoreError> {
-    let query = sql("select d.graph, d.definitions from pattern_drafts d
-                     where d.pattern_id = ? and d.user_id = ? and d.etag = ? and ");
+    let query = sql("select ")
+        .push(content_sql!(whole "d.graph", db))
+        .push(", ")
+        .push(content_sql!(whole "d.definitions", db));
+    let query =
+        query.push(" from pattern_drafts d where d.pattern_id = ? and d.user_id = ? and d.etag = ? and ");
     let query = query.bind(pattern).bind(scope.user()).bind(etag);
     let found: Option<(String, Option<String>)> = db.optional(rights::pattern(query, scope, pattern)).await?;
     Ok(found.map(|(graph, definitions)| Content { graph, definitions }))
@@ -64,11 +68,11 @@ pub async fn put(
     editor: &Editor,
     pattern: PatternId,
     row: &DraftRow,
-    (graph, definitions): (&Arc<str>, Option<&Arc<str>>),
+    (graph, definitions): (&Text, Option<&Text>),
 ) -> Result<(), StoreError> {
     let bytes = graph
-        .len()
-        .saturating_add(definitions.map_or(0, |text| text.len()))
+        .bytes()
+        .saturating_add(definitions.map_or(0, Text::bytes))
         .saturating_add(ROW_BYTES);
     db.execute(
         sql("insert into pattern_drafts
@@ -83,8 +87,8 @@ pub async fn put(
         .bind(&row.etag)
         .bind(row.updated_at)
         .bind(i64::try_from(bytes).unwrap_or(i64::MAX))
-        .bind(definitions.cloned())
-        .bind(graph),
+        .bind(definitions.map(|text| text.in_row().clone()))
+        .bind(graph.in_row()),
     )
     .await
     .map(drop)

@@ -14,7 +14,7 @@ use heddle_model::signature::Scheme;
 use heddle_model::slot::Slot;
 use heddle_model::webhook::Webhook;
 use secrecy::SecretString;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{HashMap, HashSet};
 
 /// A node that others reach from outside.

@@ -12,7 +12,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::file::{FileValue, Holder};
 use heddle_model::ids::{BlobId, DataKeyId, FileId};
 use heddle_model::tenant::Tenant;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 
 /// Whoever writes says so at least this often.
@@ -48,7 +48,6 @@ pub struct NewFile {
 
 #[derive(Clone, Debug, FromRow)]
 pub struct FileRow {
-    #[sqlx(try_from = "String")]
     pub id: FileId,
     pub name: String,
     pub media_type: String,
@@ -57,16 +56,12 @@ pub struct FileRow {
     /// SHA-256 in hex.
     pub sha256: String,
     /// When it was made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// Until when it is kept if nothing refers to it.
-    #[sqlx(try_from = "i64")]
     pub kept_until: Timestamp,
     /// What has its bytes.
-    #[sqlx(try_from = "String")]
     pub blob_id: BlobId,
     /// See [`NewBlob`].
-    #[sqlx(try_from = "String")]
     pub data_key_id: DataKeyId,
     /// See [`NewBlob`].
     pub sealed_key: Vec<u8>,

@@ -5,7 +5,7 @@ use super::{Db, StoreError, sql};
 use heddle_model::access::{Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// What a membership was made of when groups last decided on it.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,6 @@ pub struct GroupDecision {
 #[derive(FromRow)]
 struct DecisionRow {
     own_role: Option<String>,
-    #[sqlx(try_from = "String")]
     role: WorkspaceRole,
 }
 

@@ -10,7 +10,7 @@ use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::slot::Slot;
 use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A workspace.
 #[derive(Clone, Debug, FromRow)]
@@ -21,7 +21,6 @@ pub struct TenantRow {
     /// Email of whoever has owned it for longest; `None`: nobody owns it.
     pub owner_email: Option<String>,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// Since when it is suspended, in milliseconds.
     pub suspended_at: Option<i64>,

@@ -5,7 +5,7 @@ use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{Administrator, Manager, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, InvitationLinkId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A link, as the workspace sees it.
 #[derive(Clone, Debug, FromRow)]
@@ -13,7 +13,6 @@ pub struct LinkRow {
     /// UUIDv7, so that ids sort by time of creation.
     pub id: InvitationLinkId,
     /// The role of those who join by it.
-    #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// Whether it ends with its first use.
     pub is_single_use: bool,
@@ -22,10 +21,8 @@ pub struct LinkRow {
     /// Email of who made it.
     pub inviter_email: String,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When it is over.
-    #[sqlx(try_from = "i64")]
     pub expires_at: Timestamp,
 }
 
@@ -49,7 +46,6 @@ pub struct OfferRow {
     pub workspace_id: WorkspaceId,
     pub workspace_name: String,
     /// The role that they would have.
-    #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// The invitation that it belongs to.
     pub invitation_id: Option<InvitationId>,
@@ -64,7 +60,6 @@ pub struct OfferRow {
     /// Their role in the workspace now; `None`: they have left.
     pub inviter_role: Option<String>,
     /// When it is over.
-    #[sqlx(try_from = "i64")]
     pub expires_at: Timestamp,
 }
 

@@ -5,7 +5,7 @@ use super::{Db, StoreError, locks, sql};
 use heddle_model::access::{Administrator, Manager, Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 
 /// Time after which an unanswered invitation expires.
@@ -15,18 +15,14 @@ pub const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 #[derive(Clone, Debug, FromRow)]
 pub struct InvitationRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: InvitationId,
     /// Whose email.
     pub email: String,
     /// The role that they would have.
-    #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// When invited.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When it is over.
-    #[sqlx(try_from = "i64")]
     pub expires_at: Timestamp,
 }
 
@@ -34,26 +30,20 @@ pub struct InvitationRow {
 #[derive(Clone, Debug, FromRow)]
 pub struct ReceivedRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: InvitationId,
-    #[sqlx(try_from = "String")]
     pub workspace_id: WorkspaceId,
     pub workspace_name: String,
     /// The role that they would have.
-    #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// Who invites.
-    #[sqlx(try_from = "String")]
     pub invited_by: UserId,
     /// Their email.
     pub inviter_email: String,
     /// Their role in the workspace now; `None`: they have left.
     pub inviter_role: Option<String>,
     /// When invited.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When it is over.
-    #[sqlx(try_from = "i64")]
     pub expires_at: Timestamp,
 }
 

@@ -5,7 +5,7 @@ use heddle_model::access::{Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
 use heddle_model::slot::Slot;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Whose values.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use super::error::{Failed, StoreError};
 use sqlx::migrate::{MigrateError, Migrator};
 use std::sync::Arc;
 
-pub(super) static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
-pub(super) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
+pub(super) static SQLITE: Migrator = sqlx_macros::migrate!("../../migrations/sqlite");
+pub(super) static POSTGRES: Migrator = sqlx_macros::migrate!("../../migrations/postgres");
 
 /// Says what was wrong in our own words.
 pub(super) fn settled(result: Result<(), MigrateError>) -> Result<(), StoreError> {

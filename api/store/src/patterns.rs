@@ -3,8 +3,9 @@
 use super::{Db, Sql, Start, StoreError, containing, locks, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
+use heddle_model::column;
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::BTreeSet;
 
 /// A pattern without its graph.
@@ -24,15 +25,12 @@ pub struct PatternRow {
     /// Whether it is meant to be cloned.
     pub is_template: bool,
     /// Tags in the order that the user gave.
-    #[sqlx(try_from = "String")]
     pub tags: Tags,
     /// Newest version.
     pub version_number: i64,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When last saved.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
     /// `{inputs, outputs}` as JSON.
     pub call_interface: Option<String>,
@@ -49,6 +47,7 @@ impl TryFrom<String> for Tags {
         serde_json::from_str(&text).map(Tags)
     }
 }
+column!(Tags: String, Tags::try_from);
 
 impl From<&Tags> for super::Arg {
     fn from(tags: &Tags) -> Self {
@@ -419,7 +418,6 @@ pub struct SavedRow {
     pub name: String,
     /// Newest version.
     pub version_number: i64,
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
 }
 

@@ -7,7 +7,7 @@ use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::entropy;
 use heddle_model::ids::{DeploymentId, EndpointId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// What is known of a list.
 #[derive(Clone, Debug, FromRow)]

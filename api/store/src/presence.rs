@@ -4,7 +4,7 @@ use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, TabId, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Tabs of one user with one pattern that are kept: the latest.
 const TABS_MAX: i64 = 10;
@@ -22,7 +22,6 @@ pub struct OpenRow {
     pub last_name: String,
     /// Whether there is something in it that is not saved.
     pub has_changes: bool,
-    #[sqlx(try_from = "i64")]
     pub since: Timestamp,
 }
 

@@ -50,6 +50,22 @@ pub async fn check(db: &mut Db<'_>, quotas: &Quotas, added: &[(Payer, &[Quota])]
     Ok(())
 }
 
+/// Checks whether a user may have so much more, before any of it is stored. That another change comes in between is left to [`check`].
+pub async fn check_ahead(
+    db: &mut Db<'_>,
+    quotas: &Quotas,
+    user: UserId,
+    (quota, more): (Quota, i64),
+) -> Result<(), StoreError> {
+    let Some(limit) = quotas.limit(quota) else {
+        return Ok(());
+    };
+    match count(db, quota, user).await?.saturating_add(more) > limit {
+        true => Err(StoreError::Quota(Exceeded { quota, limit })),
+        false => Ok(()),
+    }
+}
+
 /// How much a user has of what this quota limits.
 pub async fn count(db: &mut Db<'_>, quota: Quota, user: UserId) -> Result<i64, StoreError> {
     let (used,): (i64,) = db.one(used(quota, &user.to_string())).await?;

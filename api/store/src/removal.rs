@@ -4,7 +4,7 @@ use super::notices::{self, Notice};
 use super::{Db, StoreError, audit, data_keys, locks, sql};
 use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A workspace that nobody else owns.
 #[derive(Clone, Debug, FromRow)]

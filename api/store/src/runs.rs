@@ -3,7 +3,6 @@
 pub(crate) mod event_text;
 pub mod journal;
 pub mod keys;
-pub mod large_events;
 pub mod left;
 pub mod listing;
 mod packed;

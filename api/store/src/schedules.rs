@@ -5,7 +5,7 @@ use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EndpointId, EnvironmentId, PatternId};
 use heddle_model::slot::Slot;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 #[derive(Clone, Debug, FromRow)]
 pub struct ScheduleRow {
@@ -61,7 +61,6 @@ pub struct NextRow {
     pub deployment_id: DeploymentId,
     /// The OnSchedule, OnPoll or OnMailbox node.
     pub node_id: String,
-    #[sqlx(try_from = "i64")]
     pub next_due_at: Timestamp,
     /// Of the deployment.
     pub pattern_id: PatternId,

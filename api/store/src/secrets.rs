@@ -10,7 +10,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{ConnectionId, DataKeyId, EnvironmentId, UserId, WorkspaceId};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
@@ -25,13 +25,10 @@ pub struct SecretRow {
     /// Name, unique in the environment.
     pub name: String,
     /// When first set.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When last set.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
     /// Hosts that it may be sent to; none: any.
-    #[sqlx(try_from = "String")]
     pub hosts: Hosts,
 }
 
@@ -58,13 +55,10 @@ pub async fn open_all(
 ) -> Result<BTreeMap<String, OpenedSecret>, VaultError> {
     #[derive(FromRow)]
     struct Found {
-        #[sqlx(try_from = "String")]
         workspace_id: WorkspaceId,
         name: String,
-        #[sqlx(try_from = "String")]
         data_key: DataKeyId,
         ciphertext: Vec<u8>,
-        #[sqlx(try_from = "String")]
         hosts: Hosts,
     }
     let found: Vec<Found> = db

@@ -4,7 +4,7 @@
 use super::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{SessionId, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 
 /// Sessions that a user may have at once; the one that was used longest ago makes room for another.
@@ -15,18 +15,14 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, FromRow)]
 pub struct SessionRow {
     /// The login's id.
-    #[sqlx(try_from = "String")]
     pub id: SessionId,
     /// Who has signed in.
-    #[sqlx(try_from = "String")]
     pub user_id: UserId,
     /// The user's generation of tokens then.
     pub generation: i64,
     /// When they signed in.
-    #[sqlx(try_from = "i64")]
     pub began_at: Timestamp,
     /// When last used, to the minute.
-    #[sqlx(try_from = "i64")]
     pub used_at: Timestamp,
     /// From where they signed in.
     pub ip_address: String,

@@ -9,7 +9,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::entropy;
 use heddle_model::ids::{DataKeyId, DeploymentId, EndpointId, EnvironmentId, PatternId, UserId, WorkspaceId};
 use heddle_model::tenant::Tenant;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// What is wanted of a webhook's service, and what that may know.
 #[derive(Clone, Debug, FromRow)]

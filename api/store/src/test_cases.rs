@@ -7,7 +7,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::file::{Holder, mentioned};
 use heddle_model::ids::{FileId, PatternId, TestId, UserId};
 use heddle_model::tenant::Tenant;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Bytes of a test besides its case, roughly.
 const ROW_BYTES: usize = 300;
@@ -16,14 +16,11 @@ const ROW_BYTES: usize = 300;
 #[derive(Clone, Debug, FromRow)]
 pub struct TestRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: TestId,
     pub name: String,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When changed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
     /// How it ended when it last ran on a stored version; none of these three if it has not.
     pub last_status: Option<String>,

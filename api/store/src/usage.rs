@@ -9,7 +9,7 @@ use heddle_model::ids::{RunId, WorkspaceId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
 use heddle_model::usage::{Used, hour_of};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::BTreeMap;
 
 /// Something that was used.
@@ -141,7 +141,6 @@ pub struct UsageRow {
     /// A workspace, or a user outside of workspaces.
     pub tenant_id: String,
     /// When the span began.
-    #[sqlx(try_from = "i64")]
     pub began_at: Timestamp,
     /// Runs that ended.
     pub runs: i64,

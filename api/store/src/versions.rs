@@ -1,13 +1,14 @@
 //! The graphs of patterns with their definitions, version by version. Whoever asks has looked the pattern up with the caller's rights.
 
+use super::content_text::content_sql;
+use super::large_texts::Text;
 use super::patterns::PatternRow;
 use super::{Db, StoreError, containing, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId};
 use sha2::{Digest, Sha256};
-use sqlx::FromRow;
-use std::sync::Arc;
+use sqlx_macros::FromRow;
 
 /// A version without its content.
 #[derive(Clone, Debug, FromRow)]
@@ -15,7 +16,6 @@ pub struct VersionRow {
     /// Number, from 1.
     pub version_number: i64,
     /// When saved.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// What changed.
     pub summary: String,
@@ -49,9 +49,30 @@ pub struct NewVersion<'a> {
     pub by: UserId,
     /// What changed.
     pub summary: &'a str,
-    pub graph: Part<&'a Arc<str>>,
+    pub graph: Part<&'a Text>,
     /// The definitions; `None`: it has none.
-    pub definitions: Part<Option<&'a Arc<str>>>,
+    pub definitions: Part<Option<&'a NewDefinitions>>,
+}
+
+/// Definitions of a version to be added.
+#[derive(Clone, Debug)]
+pub struct NewDefinitions {
+    /// As [`definitions_hash`] gives it.
+    pub hash: String,
+    /// `None`: the pattern has them already, see [`has_definitions`].
+    pub text: Option<Text>,
+}
+
+/// What definitions of a pattern are told apart by.
+pub fn definitions_hash(definitions: &str) -> String {
+    hex::encode(Sha256::digest(definitions.as_bytes()))
+}
+
+/// Whether a pattern has definitions with this hash. They stay for as long as the pattern does.
+pub async fn has_definitions(db: &mut Db<'_>, pattern: PatternId, hash: &str) -> Result<bool, StoreError> {
+    let query = sql("select hash from pattern_definitions where pattern_id = ? and hash = ?");
+    let found: Option<(String,)> = db.optional(query.bind(pattern).bind(hash)).await?;
+    Ok(found.is_some())
 }
 
 /// Adds the version that `row` is now at.
@@ -59,9 +80,8 @@ pub async fn add(db: &mut Db<'_>, row: &PatternRow, new: &NewVersion<'_>) -> Res
     let mut bytes = new.summary.len().saturating_add(ROW_BYTES);
     let mut hash = None;
     if let Part::New(Some(definitions)) = new.definitions {
-        let (key, more) = keep_definitions(db, row, definitions).await?;
-        bytes = bytes.saturating_add(more);
-        hash = Some(key);
+        bytes = bytes.saturating_add(keep_definitions(db, row, definitions).await?);
+        hash = Some(definitions.hash.as_str());
     }
     let insert = sql("insert into pattern_versions
              (pattern_id, version_number, created_at, created_by, summary, graph, definitions_hash)
@@ -72,7 +92,7 @@ pub async fn add(db: &mut Db<'_>, row: &PatternRow, new: &NewVersion<'_>) -> Res
         .bind(new.by)
         .bind(new.summary);
     let insert = match new.graph {
-        Part::New(graph) => insert.push("cast(? as text)").bind(graph),
+        Part::New(graph) => insert.push("cast(? as text)").bind(graph.in_row()),
         Part::Of(version) => insert
             .push("(select graph from pattern_versions where pattern_id = p.id and version_number = ?)")
             .bind(version),
@@ -90,30 +110,31 @@ pub async fn add(db: &mut Db<'_>, row: &PatternRow, new: &NewVersion<'_>) -> Res
     {
         return Err(StoreError::Missing);
     }
-    let count = sql(
-        "update patterns set stored_bytes = stored_bytes + ? + (select octet_length(graph) from pattern_versions
-             where pattern_id = patterns.id and version_number = ?) where id = ?",
-    );
+    let count = sql(concat!(
+        "update patterns set stored_bytes = stored_bytes + ? + (select ",
+        content_sql!(bytes "v.graph"),
+        " from pattern_versions v where v.pattern_id = patterns.id and v.version_number = ?) where id = ?"
+    ));
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     let count = count.bind(bytes).bind(row.version_number).bind(row.id);
     db.execute(count).await.map(drop)
 }
 
-/// Keeps definitions, unless the pattern has the same already; their hash, and the bytes that were added.
+/// Keeps definitions, unless the pattern has the same already; the bytes that were added.
 async fn keep_definitions(
     db: &mut Db<'_>,
     row: &PatternRow,
-    definitions: &Arc<str>,
-) -> Result<(String, usize), StoreError> {
-    let hash = hex::encode(Sha256::digest(definitions.as_bytes()));
+    definitions: &NewDefinitions,
+) -> Result<usize, StoreError> {
+    let Some(text) = &definitions.text else {
+        return Ok(0);
+    };
     let insert = sql(
         "insert into pattern_definitions (pattern_id, hash, definitions) values (?, ?, ?) on conflict do nothing",
     );
-    let added = db
-        .execute(insert.bind(row.id).bind(&hash).bind(definitions))
-        .await?;
-    let bytes = if added > 0 { definitions.len() } else { 0 };
-    Ok((hash, bytes))
+    let insert = insert.bind(row.id).bind(&definitions.hash).bind(text.in_row());
+    let added = db.execute(insert).await?;
+    Ok(if added > 0 { text.bytes() } else { 0 })
 }
 
 /// How many bytes the graph of a version has, and its definitions.
@@ -124,12 +145,16 @@ pub async fn content_bytes(
 ) -> Result<Option<i64>, StoreError> {
     let found: Option<(i64,)> = db
         .optional(
-            sql(
-                "select cast(octet_length(v.graph) + coalesce(octet_length(d.definitions), 0) as bigint)
+            sql(concat!(
+                "select cast(",
+                content_sql!(bytes "v.graph"),
+                " + coalesce(",
+                content_sql!(bytes "d.definitions"),
+                ", 0) as bigint)
                  from pattern_versions v left join pattern_definitions d
                      on d.pattern_id = v.pattern_id and d.hash = v.definitions_hash
-                 where v.pattern_id = ? and v.version_number = ?",
-            )
+                 where v.pattern_id = ? and v.version_number = ?"
+            ))
             .bind(pattern)
             .bind(version_number),
         )
@@ -143,17 +168,17 @@ pub async fn content(
     pattern: PatternId,
     version_number: i64,
 ) -> Result<Option<Content>, StoreError> {
-    let found: Option<(String, Option<String>)> = db
-        .optional(
-            sql(
-                "select v.graph, d.definitions from pattern_versions v left join pattern_definitions d
-                     on d.pattern_id = v.pattern_id and d.hash = v.definitions_hash
-                 where v.pattern_id = ? and v.version_number = ?",
-            )
-            .bind(pattern)
-            .bind(version_number),
-        )
-        .await?;
+    let query = sql("select ")
+        .push(content_sql!(whole "v.graph", db))
+        .push(", ")
+        .push(content_sql!(whole "d.definitions", db))
+        .push(
+            " from pattern_versions v left join pattern_definitions d
+                 on d.pattern_id = v.pattern_id and d.hash = v.definitions_hash
+             where v.pattern_id = ? and v.version_number = ?",
+        );
+    let query = query.bind(pattern).bind(version_number);
+    let found: Option<(String, Option<String>)> = db.optional(query).await?;
     Ok(found.map(|(graph, definitions)| Content { graph, definitions }))
 }
 
@@ -180,18 +205,26 @@ pub async fn mentioning(
     after: Option<PatternId>,
     limit: i64,
 ) -> Result<Vec<MentioningRow>, StoreError> {
-    let query = sql(
+    let (graph, definitions) = (
+        content_sql!(whole "v.graph", db),
+        content_sql!(whole "f.definitions", db),
+    );
+    let query = sql(concat!(
         "select p.id as pattern_id, p.name as pattern_name, v.version_number,
              v.version_number = p.version_number as is_newest,
              v.version_number in (select d.version_number from deployments d
                  where d.pattern_id = p.id and d.status in ('active', 'paused')) as is_deployed,
-             cast(octet_length(v.graph) + coalesce(octet_length(f.definitions), 0) as bigint) as bytes
+             cast(",
+        content_sql!(bytes "v.graph"),
+        " + coalesce(",
+        content_sql!(bytes "f.definitions"),
+        ", 0) as bigint) as bytes
          from patterns p
          join pattern_versions v on v.pattern_id = p.id and v.version_number in (
              select p.version_number union
              select d.version_number from deployments d where d.pattern_id = p.id and d.status in ('active', 'paused'))
-         left join pattern_definitions f on f.pattern_id = v.pattern_id and f.hash = v.definitions_hash where ",
-    );
+         left join pattern_definitions f on f.pattern_id = v.pattern_id and f.hash = v.definitions_hash where "
+    ));
     let mut query = rights::patterns(query, scope);
     if let Some(after) = after {
         query = query.push(" and p.id > ?").bind(after);
@@ -199,9 +232,14 @@ pub async fn mentioning(
     query = query.push(" and (");
     for (number, text) in texts.iter().enumerate() {
         let or = if number == 0 { "" } else { " or " };
-        let has = "(v.graph like ? escape '!' or f.definitions like ? escape '!')";
         let like = containing(text);
-        query = query.push(or).push(has).bind(&like).bind(&like);
+        for (before, column) in [(or, graph), (" or ", definitions)] {
+            query = query
+                .push(before)
+                .push(column)
+                .push(" like ? escape '!'")
+                .bind(&like);
+        }
     }
     let query = query.push(if texts.is_empty() { "1 = 0)" } else { ")" });
     db.all(

@@ -1,13 +1,13 @@
 //! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
 
+use super::large_texts::{self, is_large};
 use super::runs::event_text::event_sql;
-use super::runs::large_events::{self, is_large};
 use super::{Arg, Db, Sql, Start, StoreError, inserts, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, UserId, WebhookLogId};
 use heddle_model::status::WebhookStatus;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,6 @@ pub struct LogRow {
     /// The pattern of the webhook, if the webhook exists.
     pub pattern_id: Option<PatternId>,
     /// The outcome of the request.
-    #[sqlx(try_from = "String")]
     pub status: WebhookStatus,
     /// HTTP status of the answer.
     pub status_code: i64,
@@ -43,7 +42,6 @@ pub struct LogRow {
     /// The run, if there is one.
     pub run_id: Option<RunId>,
     /// When it came.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
 }
 
@@ -88,7 +86,7 @@ pub fn append_for_ingestion(rows: &[LogRow]) -> Vec<Sql> {
 pub fn set_apart_for_ingestion(rows: &mut [TapRow]) -> Vec<(WebhookLogId, Arc<str>)> {
     let large = rows.iter_mut().filter(|row| is_large(&row.event));
     let large = large.map(|row| {
-        let mark: Arc<str> = large_events::mark(&row.event).into();
+        let mark: Arc<str> = large_texts::mark(&row.event).into();
         (row.id, std::mem::replace(&mut row.event, mark))
     });
     large.collect()
@@ -334,7 +332,6 @@ pub struct TappedRow {
     /// Its name.
     pub alias: String,
     /// When it came.
-    #[sqlx(try_from = "i64")]
     pub received_at: Timestamp,
     /// `{headers, body, method, query}` as JSON.
     pub event: String,

@@ -6,7 +6,7 @@ use heddle_model::access::{Manager, Scope, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::deploy_rules::DeployRules;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Name of the environment that a workspace begins with.
 pub const FIRST_ENVIRONMENT: &str = "production";
@@ -15,46 +15,36 @@ pub const FIRST_ENVIRONMENT: &str = "production";
 #[derive(Clone, Debug, FromRow)]
 pub struct WorkspaceRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: WorkspaceId,
     pub name: String,
     /// The member's role.
-    #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When renamed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
 }
 
 #[derive(Clone, Debug, FromRow)]
 pub struct EnvironmentRow {
     /// UUIDv7, so that ids sort by time of creation.
-    #[sqlx(try_from = "String")]
     pub id: EnvironmentId,
-    #[sqlx(try_from = "String")]
     pub workspace_id: WorkspaceId,
     /// Name, unique in the workspace.
     pub name: String,
     /// When made.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
 }
 
 #[derive(Clone, Debug, FromRow)]
 pub struct MemberRow {
-    #[sqlx(try_from = "String")]
     pub user_id: UserId,
     /// Email address, as registered.
     pub email: String,
     pub first_name: String,
     pub last_name: String,
-    #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// Since when.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// Whether it is proven that the email is theirs.
     pub email_verified: bool,

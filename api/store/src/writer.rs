@@ -6,12 +6,11 @@
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql};
 use super::error::{Failed, StoreError};
+use super::panics::unless_it_panics;
 use super::turns::{Group, Load, Turns};
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use heddle_model::clock::monotonic;
 use sqlx::{Connection, SqliteConnection};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -312,15 +311,12 @@ async fn first_of(
 
 /// Whether to commit the write. A write that panicked gets no answer, because nobody waits for it any more.
 async fn attempt(connection: &mut SqliteConnection, job: Job, answers: &mut Vec<Answer>) -> bool {
-    let done = AssertUnwindSafe(job(Ok(Db::Sqlite(connection))))
-        .catch_unwind()
-        .await;
-    match done {
-        Ok(done) => {
+    match unless_it_panics(job(Ok(Db::Sqlite(connection)))).await {
+        Some(done) => {
             answers.push(done.answer);
             done.keep
         }
-        Err(_) => {
+        None => {
             tracing::error!("a write panicked and was rolled back");
             false
         }

@@ -15,6 +15,8 @@ export default defineConfig({
     // Builds the pages once for all tests.
     globalSetup: ['setup.ts'],
     environment: 'node',
+    // Playwright is loaded once, and not by each file anew: what tests change is in pages of their own.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 120_000,
   },

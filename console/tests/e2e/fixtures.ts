@@ -53,7 +53,8 @@ export async function accessible(page: Page, rules: readonly string[] = ALL): Pr
     observer.observe(document, { childList: true, subtree: true });
     const violations = async (left: number): Promise<Violation[]> => {
       hasChanged = false;
-      const looked = await axe.run({ runOnly }).then(
+      // Of what passes, it would keep every element.
+      const looked = await axe.run({ runOnly, resultTypes: ['violations'] }).then(
         ({ violations }) =>
           () =>
             violations,
@@ -88,6 +89,18 @@ async function watch(context: BrowserContext, complaints: string[]): Promise<voi
       ),
     );
   });
+}
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+/** A desktop's window at 400 %. */
+export const ENLARGED = { width: 320, height: 640 };
+
+/** Makes the window another, and waits until what measures itself has. To load a screen once more would take longer. */
+export async function resize(page: Page, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size);
+  await expect.poll(() => page.evaluate(() => innerWidth)).toBe(size.width);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
 /** Waits until the graph is tidied. It is laid out by a worker: what is saved before would be another graph. */

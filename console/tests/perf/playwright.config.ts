@@ -1,4 +1,5 @@
 import { defineConfig } from '@playwright/test';
+import { ARGS, EXECUTABLE } from '../chromium.js';
 
 export default defineConfig({
   testDir: '.',
@@ -7,18 +8,7 @@ export default defineConfig({
   timeout: 120_000,
   use: {
     browserName: 'chromium',
-    launchOptions: {
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    },
+    launchOptions: { executablePath: EXECUTABLE, args: ARGS },
     viewport: { width: 1440, height: 900 },
   },
 });

@@ -10,9 +10,10 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::socket_peercred;
 use rustix::process::{
-    DumpableBehavior, Signal, getpriority_process, set_dumpable_behavior, set_parent_process_death_signal,
+    DumpableBehavior, Signal, getppid, getpriority_process, set_dumpable_behavior,
+    set_parent_process_death_signal,
 };
 use rustix::thread::set_no_new_privs;
 use seccompiler::{
@@ -123,9 +124,10 @@ pub fn take_short_turns() {
 /// Ends with the parent, also in the midst of work.
 pub fn die_with_parent(socket: &UnixStream) -> Result<(), ChannelError> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed("parent's death"))?;
-    // It may have died before that.
-    let mut hung_up = [PollFd::new(socket, PollFlags::empty())];
-    if poll(&mut hung_up, Some(&Timespec::default())) != Ok(0) {
+    // It may have died before that. The socket need not be hung up then: of a process that is killed, each thread ends by itself, and
+    // the one that started this process may be gone while another still has the socket.
+    let parent = socket_peercred(socket).map_err(failed("parent's death"))?.pid;
+    if getppid() != Some(parent) {
         std::process::exit(0);
     }
     Ok(())

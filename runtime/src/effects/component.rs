@@ -49,6 +49,7 @@ impl Effect for Component {
     ) -> impl Future<Output = EffectResult> + Send + 'static {
         let call = self.call.lock().unwrap_or_else(PoisonError::into_inner).take();
         let key = request["key"].as_str().unwrap_or_default().to_owned();
+        let place = context.place.clone();
         let opened = (!self.hosts.is_empty()).then(|| {
             let sender = Sender {
                 context: HttpNeeds {
@@ -64,6 +65,8 @@ impl Effect for Component {
             let missing = || EffectError::new(EffectCode::Internal, "The component has been called already.");
             let output = call.ok_or_else(missing)?.await;
             drop(opened);
+            // Its size is known only now: what waits for room is kept once, and not yet written as a result.
+            place.make_room(output.as_ref().map_or(0, String::len)).await;
             output.map(Value::String)
         }
     }
@@ -237,8 +240,10 @@ fn as_response(result: &Value) -> ComponentResponse {
 #[cfg(test)]
 mod tests {
     use super::super::handles::{Bounds, Clock, Egress, Parking, Signals};
+    use super::super::large::room_for_bytes;
     use super::super::needs::{Handles, Needs};
     use super::super::open_streams::OpenStreams;
+    use super::super::result_place::ResultPlace;
     use super::super::sinks::OpenSinks;
     use super::*;
     use crate::connections::{Granted, NoConnections};
@@ -246,8 +251,10 @@ mod tests {
     use crate::files::MemoryFiles;
     use crate::key_values::MemoryValues;
     use crate::secrets::{Secrets, Vault};
+    use futures_util::FutureExt;
     use heddle_sandbox::clock::monotonic;
     use std::time::Duration;
+    use tokio::sync::Semaphore;
 
     const BYTES_MAX: usize = 1 << 20;
 
@@ -281,6 +288,27 @@ mod tests {
             },
             place: None,
         }
+    }
+
+    #[tokio::test]
+    async fn a_large_output_takes_room_of_its_owner() {
+        let owner = Some(0x434f_4d50);
+        let all = room_for_bytes(owner, usize::MAX).await;
+        let call: ComponentCall = Box::pin(async { Ok("x".repeat(BYTES_MAX)) });
+        let component = Component {
+            id: 1,
+            call: Mutex::new(Some(call)),
+            hosts: Arc::new([]),
+            senders: Senders::new(Http::new(&EgressPolicy::default()), Handle::current()),
+        };
+        let context = HttpNeeds {
+            place: ResultPlace::among(Arc::new(Semaphore::new(1)), owner),
+            ..HttpNeeds::of(&handles())
+        };
+        let mut calling = Box::pin(component.start(json!({"key": "1"}), context));
+        assert!((&mut calling).now_or_never().is_none());
+        drop(all);
+        assert!(calling.await.is_ok());
     }
 
     #[tokio::test]

@@ -132,6 +132,7 @@ async fn runs_use_what_somebody_consented_to_at_a_real_provider() {
         renewed_once_for_all_servers(&service, &ann, &deployment).await;
         refused_and_connected_again(&service, &provider, &ann, (&connection, &deployment)).await;
         disconnected(&service, &provider, &ann, (&connection, &deployment)).await;
+        gone_with_the_rest(&service, &provider).await;
     }
 }
 
@@ -347,8 +348,10 @@ async fn disconnected(
     change(json!({"hosts": []}))
         .await
         .assert_refused(400, "VALIDATION");
+    let before = provider.revocations(0).await;
     let moved = change(json!({"credentials": {"tokenUrl": "https://evil.example/token"}})).await;
     assert_eq!(moved.body["status"], "consent_needed", "{moved}");
+    assert_eq!(provider.revocations(before + 1).await, before + 1);
     change(json!({"credentials": {"tokenUrl": null}})).await;
 
     connected(service, provider, ann, connection).await;
@@ -378,6 +381,30 @@ async fn disconnected(
         run(service, ann, deployment).await["error"]["code"],
         "CONNECTION_MISSING"
     );
+}
+
+/// Tokens that go with a workspace or an account are revoked as well.
+async fn gone_with_the_rest(service: &Service, provider: &OidcProvider) {
+    let mut revoked = provider.revocations(0).await;
+    for name in ["kim", "lou"] {
+        let user = service.user(name).await;
+        let connection = made(service, &user, &provider.issuer).await;
+        connected(service, provider, &user, &connection).await;
+        let gone = match name {
+            "kim" => {
+                let workspace = service.workspace_of(&user).await;
+                let path = format!("/api/workspaces/{workspace}");
+                service.delete(&path).bearer(&user.token).send().await
+            }
+            _ => {
+                let body = json!({"currentPassword": "correct-horse"});
+                post(service, &user, "/api/auth/me/remove", body).await
+            }
+        };
+        gone.data(200);
+        revoked += 1;
+        assert_eq!(provider.revocations(revoked).await, revoked, "{name}");
+    }
 }
 
 each_database! {

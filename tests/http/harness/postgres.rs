@@ -3,8 +3,10 @@
 //! `initdb` and ended with the process.
 
 use crate::port;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use uuid::Uuid;
 
@@ -25,12 +27,11 @@ impl TestDatabase {
         let server = tokio::task::spawn_blocking(server_url).await.unwrap();
         #[expect(clippy::disallowed_methods, reason = "each test has a database of its own")]
         let name = format!("heddle_{}", Uuid::now_v7().simple());
-        let copying = template.map(|template| format!(" template {}", template.name));
-        psql(
-            &server,
-            &format!("create database {name}{}", copying.unwrap_or_default()),
-        )
-        .await;
+        // Its files are copied as they are: by way of the log it would take twice as long.
+        let copying = template.map(|template| format!(" template {} strategy file_copy", template.name));
+        let statement = format!("create database {name}{}", copying.unwrap_or_default());
+        let created = tokio::task::spawn_blocking(move || administer(statement)).await;
+        created.unwrap().expect("a database can be created");
         TestDatabase {
             url: format!("{server}/{name}"),
             name,
@@ -40,33 +41,43 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        let statement = format!("drop database if exists {} with (force)", self.name);
-        let server = server_url();
         // A database that stays is removed with the cluster.
-        let _ = Command::new(tool("psql"))
-            .args(["-q", "-d", &format!("{server}/postgres"), "-c", &statement])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
+        let _ = administer(format!("drop database if exists {} with (force)", self.name));
     }
 }
 
-async fn psql(server: &str, statement: &str) {
-    let (database, statement) = (format!("{server}/postgres"), statement.to_owned());
-    let output = tokio::task::spawn_blocking(move || {
-        Command::new(tool("psql"))
-            .args(["-q", "-d", &database, "-c", &statement])
-            .output()
+/// What is to be executed, and where to say how that went.
+type Job = (String, Sender<Result<(), sqlx::Error>>);
+
+/// Executes a statement on the server, by the one connection that this process has for that. A process and a connection for each
+/// would take longer than most of the statements.
+fn administer(statement: String) -> Result<(), sqlx::Error> {
+    static JOBS: OnceLock<Sender<Job>> = OnceLock::new();
+    let jobs = JOBS.get_or_init(|| {
+        let (sender, jobs) = channel();
+        std::thread::spawn(move || execute(jobs));
+        sender
     });
-    let output = output
-        .await
-        .unwrap()
-        .expect("psql starts: install the package postgresql");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let (sender, done) = channel();
+    // The connection has failed, and said how.
+    let gone = || sqlx::Error::WorkerCrashed;
+    jobs.send((statement, sender)).map_err(|_| gone())?;
+    done.recv().map_err(|_| gone())?
+}
+
+fn execute(jobs: Receiver<Job>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(async {
+        let database = format!("{}/postgres", server_url());
+        let mut connection = PgConnection::connect(&database).await.unwrap();
+        for (statement, sender) in jobs {
+            let executed = sqlx::raw_sql(AssertSqlSafe(statement))
+                .execute(&mut connection)
+                .await;
+            // Who has ended meanwhile need not know.
+            let _ = sender.send(executed.map(drop));
+        }
+    });
 }
 
 /// The server's URL without a database: `postgres://user@host:port`.

@@ -117,6 +117,9 @@ pub(super) async fn filled(service: &Service, user: User, mark: &str, sqlite_dir
         ("note", "Log", json!({"message": mark})),
     ]);
     service.deployed(&user, &told).await;
+    // SQLite has its graph in pieces.
+    let large = json!({"nodes": [], "edges": [], "note": mark.repeat(30_000)});
+    service.drawn(&user, &large).await;
     let hook = Hook::saved_by(service, user, graph(json!({}), &[returns(mark)])).await;
     hook.deploy().await;
     let sent = hook.signed(&json!({"mark": mark}).to_string());

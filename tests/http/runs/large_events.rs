@@ -37,8 +37,8 @@ async fn number(service: &Service, query: &'static str) -> i64 {
 async fn pieces(service: &Service) -> (i64, i64) {
     match service.database() {
         Database::Sqlite => (
-            number(service, "select count(distinct row_id) from event_pieces").await,
-            number(service, "select count(*) from event_pieces").await,
+            number(service, "select count(distinct row_id) from text_pieces").await,
+            number(service, "select count(*) from text_pieces").await,
         ),
         Database::Postgres => (0, 0),
     }
@@ -285,7 +285,7 @@ async fn what_a_crash_has_left_of_them_goes_once_it_is_old() {
     );
     change(
         &service,
-        "insert into event_pieces (row_id, number, text) values
+        "insert into text_pieces (row_id, number, text) values
          ('01932c07-209e-7f64-b0a3-5c1f1b0e6f3a', 0, 'a'), ('01932c07-209e-7f64-b0a3-5c1f1b0e6f3a', 1, 'b'),
          ('01932c07-209e-7f64-b0a3-5c1f1b0e6f3b', 0, 'c'), ('ffffffff-ffff-7fff-bfff-ffffffffffff', 0, 'd')",
     )
@@ -298,7 +298,7 @@ async fn what_a_crash_has_left_of_them_goes_once_it_is_old() {
     .await;
     service.app.executions.clear_away().await.unwrap();
     let mut reader = service.app.store.reader().await.unwrap();
-    let query = sql("select distinct row_id from event_pieces order by row_id");
+    let query = sql("select distinct row_id from text_pieces order by row_id");
     let left: Vec<(String,)> = reader.db().all(query).await.unwrap();
     drop(reader);
     let left: Vec<&str> = left.iter().map(|(run,)| run.as_str()).collect();

@@ -6,7 +6,7 @@ use crate::sessions::{switched, workspace};
 use heddle_api::app::App;
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::upkeep;
-use heddle_store::sql;
+use heddle_store::{StoreError, sql};
 use serde_json::json;
 use std::time::Duration;
 
@@ -71,6 +71,41 @@ async fn old_runs_go_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn old_runs_go_on_postgres() {
     old_runs_go(Database::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_removed_of_one_deployment_keeps_nothing_of_others() {
+    let hour = Duration::from_secs(60 * 60);
+    let service = Service::with(Database::Sqlite, |config| config.retention = hour).await;
+    let ann = service.user("ann").await;
+    let first = service.deployed(&ann, &doubling()).await;
+    let second = service.deployed(&ann, &doubling()).await;
+    let third = service.deployed(&ann, &doubling()).await;
+    for id in [&first, &second, &third] {
+        service.ran(&ann, id, &json!({})).await;
+    }
+    let refuse = format!(
+        "create trigger refuse before delete on runs when old.deployment_id = '{second}'
+         begin select raise(abort, 'refused'); end"
+    );
+    change(&service, refuse.leak()).await;
+    service.app.clock.advance(hour + Duration::from_secs(1));
+    assert!(service.app.executions.clear_away().await.is_err());
+    for (id, left) in [(&first, 0), (&second, 1), (&third, 0)] {
+        assert_eq!(total(&service, &ann.token, id).await, left);
+    }
+    change(&service, "drop trigger refuse").await;
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!(total(&service, &ann.token, &second).await, 0);
+}
+
+async fn change(service: &Service, statement: &'static str) {
+    let changed: Result<u64, StoreError> = service
+        .app
+        .store
+        .write(move |db| Box::pin(async move { db.execute(sql(statement)).await }))
+        .await;
+    changed.unwrap();
 }
 
 async fn the_newest_runs_stay(database: Database) {

@@ -2,6 +2,7 @@
 
 use super::{NOW, active, get, join, send};
 use crate::harness::{Service, each_database};
+use heddle_model::access::WorkspaceRole;
 use serde_json::json;
 
 each_database! {
@@ -40,6 +41,23 @@ each_database! {
         service.delete(&one).bearer(&ann.token).send().await.assert_refused(404, "NOT_FOUND");
         send(&service, &ann, "PATCH", &one, json!({"role": "viewer"})).await.assert_refused(404, "NOT_FOUND");
         get(&service, &bob, &path).await.assert_refused(404, "WORKSPACE_NOT_FOUND");
+    }
+
+    async fn connections_of_somebody_who_has_gone_are_an_owner_s(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        let body = json!({"provider": "github", "apiKey": "x"});
+        let made = send(&service, &bob, "POST", "/api/connections/api-key", body).await;
+        assert_eq!(made.status, 201, "{made}");
+        let connection = format!("/api/connections/{}", made.body["id"].as_str().unwrap());
+        assert_eq!(get(&service, &ann, &connection).await.status, 404);
+        let member = format!("/api/workspaces/{}/members/{}", active(&ann), bob.id);
+        service.delete(&member).bearer(&ann.token).send().await.data(200);
+        let log = get(&service, &ann, "/api/audit?action=member.removed").await;
+        assert_eq!(log.body["data"][0]["details"]["connections"], 1, "{log}");
+        assert_eq!(get(&service, &ann, &connection).await.status, 200);
+        let deleted = service.delete(&connection).bearer(&ann.token).send().await;
+        assert_eq!(deleted.status, 204, "{deleted}");
     }
 
     async fn what_is_wrong_with_a_member_is_named(service: Service) {

@@ -4,10 +4,10 @@ use crate::attempt::Signal;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::ids::{RunId, UserId};
+use heddle_store::large_texts::{self, is_large, remove_of_unstored};
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::journal as stored_journal;
 use heddle_store::runs::keys::{self, KeyRow};
-use heddle_store::runs::large_events::{self, is_large, remove_of_unstored};
 use heddle_store::runs::{self, AcceptedRow};
 use heddle_store::{Failed, Load, Store, StoreError};
 use std::collections::HashMap;
@@ -133,7 +133,7 @@ async fn of_row(
             return Ok(false);
         }
     }
-    let mark = large_events::set_apart(store, owner, row.id, event).await?;
+    let mark = large_texts::set_apart(store, owner, row.id, event).await?;
     row.event = Some(mark.into());
     Ok(true)
 }

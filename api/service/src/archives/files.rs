@@ -136,10 +136,14 @@ pub fn piece(row: &Row) -> Result<Piece<'_>, ServiceError> {
 
 /// Writes pieces below a directory; what is there already is written once more.
 pub(super) fn write(dir: &Path, rows: &[Row]) -> Result<(), ServiceError> {
-    let failed = |error: io::Error| {
-        ServiceError::internal(
+    let failed = |error: io::Error| match error.kind() {
+        // No directory has both, so that no server has written such an archive.
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
+            wrong("has the name of a directory of another file")
+        }
+        _ => ServiceError::internal(
             anyhow::Error::new(error).context("a file of an imported workspace can't be written"),
-        )
+        ),
     };
     for row in rows {
         let Piece { names, at, data } = piece(row)?;
@@ -173,6 +177,7 @@ pub(super) fn write(dir: &Path, rows: &[Row]) -> Result<(), ServiceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heddle_model::Code;
 
     fn row(value: Value) -> Vec<Row> {
         vec![value.as_object().unwrap().clone()]
@@ -222,6 +227,16 @@ mod tests {
         ] {
             let refused = write(dir.path(), &row(json!({"path": path, "at": 0, "data": ""})));
             assert!(refused.is_err(), "{path}");
+        }
+        for paths in [
+            [json!(["a"]), json!(["a", "b"])],
+            [json!(["c"]), json!(["c", "d", "e"])],
+            [json!(["f", "g"]), json!(["f"])],
+        ] {
+            let [first, second] = paths.map(|path| row(json!({"path": path, "at": 0, "data": ""})));
+            write(dir.path(), &first).unwrap();
+            let refused = write(dir.path(), &second).unwrap_err();
+            assert_eq!(refused.code(), Code::Validation, "{second:?}");
         }
         let ahead = row(json!({"path": ["a"], "at": 5, "data": ""}));
         assert!(write(dir.path(), &ahead).is_err());

@@ -104,11 +104,6 @@ impl Graph {
 pub struct Definitions(pub(super) Option<Arc<str>>);
 
 impl Definitions {
-    /// How long the definitions' text is.
-    pub(super) fn bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |text| text.len())
-    }
-
     /// Definitions that were sent as the field at `path`. They may be unfinished: any object will do.
     pub async fn read(
         service: &Service,

@@ -1,17 +1,19 @@
 //! Drafts of patterns: what their authors have drawn and not saved yet, which no other user sees.
 
+use super::apart::{self, OfDraft, Ownership};
 use super::content::{ANSWER_FACTOR, Definitions, Graph, Stored, json};
 use super::{changeable, readable};
 use crate::Service;
+use heddle_execution::ToTheEnd;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::entropy;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::PatternId;
 use heddle_model::quota::Quota;
-use heddle_store::Load;
 use heddle_store::drafts::{self, DraftRow};
+use heddle_store::large_texts::Apart;
 use heddle_store::quota::{self, Payer};
-use std::sync::Arc;
+use heddle_store::{Db, Load};
 
 /// A draft to be stored.
 #[derive(Clone, Debug)]
@@ -63,37 +65,45 @@ pub async fn put(
     id: PatternId,
     new: NewDraft,
 ) -> Result<DraftRow, ServiceError> {
+    if apart::any_is_apart(service, [Some(&new.graph.text), new.definitions.0.as_ref()]) {
+        // Or somebody who may not would have the disk written to.
+        may_be_put(&mut service.store.reader().await?.db(), &editor, id, &new).await?;
+    }
+    let service = service.clone();
+    // To the end: what was stored before its row goes again if that is not stored.
+    let putting = ToTheEnd::new(async move {
+        let mut apart = Apart::default();
+        let put = put_once(&service, &mut apart, (editor, id), new).await;
+        apart.settle(&service.store).await;
+        put
+    });
+    putting.await
+}
+
+async fn put_once(
+    service: &Service,
+    apart: &mut Apart,
+    (editor, id): (Editor, PatternId),
+    new: NewDraft,
+) -> Result<DraftRow, ServiceError> {
     let row = DraftRow {
         base_version: new.base_version,
         etag: entropy::new_uuid().to_string(),
         updated_at: service.clock.now(),
     };
-    let (new, quotas) = (Arc::new(new), service.quotas);
-    let bytes = new.graph.bytes().saturating_add(new.definitions.bytes());
-    let load = Load::of(Some(editor.user()), bytes);
+    let quotas = service.quotas;
+    let ownership = Ownership {
+        editor,
+        pattern: Some(id),
+        payer: editor.user(),
+    };
+    let given = (&new.graph, &new.definitions);
+    let content = OfDraft::stored(service, apart, ownership, given).await?;
+    let load = Load::of(Some(editor.user()), content.bytes_in_row());
     let write = service.store.write_sized(load, move |db| {
         Box::pin(async move {
-            let pattern = changeable(db, &editor, id).await?;
-            if !(1..=pattern.version_number).contains(&new.base_version) {
-                return Err(ServiceError::field(
-                    "baseVersion",
-                    "is not a version of this pattern",
-                ));
-            }
-            if !matches!(new.in_place_of, InPlaceOf::Anything) {
-                let found = drafts::get(db, &editor, id).await?;
-                let found = found.as_ref().map(|(row, _)| row.etag.as_str());
-                match (&new.in_place_of, found) {
-                    (InPlaceOf::Nothing, Some(_)) => {
-                        return Err(changed("There is a draft already."));
-                    }
-                    (InPlaceOf::Tag(expected), found) if found != Some(expected) => {
-                        return Err(changed("The draft is not the one that this change is based on."));
-                    }
-                    _ => {}
-                }
-            }
-            let content = (&new.graph.text, new.definitions.0.as_ref());
+            may_be_put(db, &editor, id, &new).await?;
+            let content = (&content.graph, content.definitions.as_ref());
             drafts::put(db, &editor, id, &row, content).await?;
             let payer = Payer::User(editor.user());
             quota::check(db, &quotas, &[(payer, &[Quota::PatternBytes])]).await?;
@@ -101,6 +111,34 @@ pub async fn put(
         })
     });
     write.await
+}
+
+/// Whether the editor may store this draft of a pattern as things are.
+async fn may_be_put(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    id: PatternId,
+    new: &NewDraft,
+) -> Result<(), ServiceError> {
+    let pattern = changeable(db, editor, id).await?;
+    if !(1..=pattern.version_number).contains(&new.base_version) {
+        return Err(ServiceError::field(
+            "baseVersion",
+            "is not a version of this pattern",
+        ));
+    }
+    if matches!(new.in_place_of, InPlaceOf::Anything) {
+        return Ok(());
+    }
+    let found = drafts::get(db, editor, id).await?;
+    let found = found.as_ref().map(|(row, _)| row.etag.as_str());
+    match (&new.in_place_of, found) {
+        (InPlaceOf::Nothing, Some(_)) => Err(changed("There is a draft already.")),
+        (InPlaceOf::Tag(expected), found) if found != Some(expected) => {
+            Err(changed("The draft is not the one that this change is based on."))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes the editor's draft of a pattern. 404 if there is none.

@@ -18,8 +18,6 @@ pub const ALL_BYTES_MAX: i64 = 4 << 20;
 const IGNORED_MAX: usize = 100;
 /// Bytes of one.
 const PATH_BYTES_MAX: usize = 500;
-/// The end of the year 9999, UTC.
-const LAST_MOMENT_MS: i64 = 253_402_300_799_999;
 
 /// What a test runs with, and what is expected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -186,7 +184,7 @@ impl Case {
 
     /// The case as JSON, if it is one that can be kept.
     pub fn checked(&self) -> Result<String, ServiceError> {
-        let is_past_all = |at: Timestamp| !(0..=LAST_MOMENT_MS).contains(&at.millis());
+        let is_past_all = |at: Timestamp| !(0..=Timestamp::LAST.millis()).contains(&at.millis());
         if self.started_at.is_some_and(is_past_all) {
             return Err(ServiceError::field("startedAt", "must be from 1970 to 9999"));
         }

@@ -5,7 +5,8 @@ use crate::rooms::{Room, Rooms};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::chain;
 use heddle_model::ids::{EndpointId, UserId, WebhookLogId};
-use heddle_store::runs::large_events;
+use heddle_store::large_texts;
+use heddle_store::panics::unless_it_panics;
 use heddle_store::turns::GROUP_BYTES_MAX;
 use heddle_store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
 use heddle_store::{Load, Sql, Store, StoreError};
@@ -95,29 +96,38 @@ async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     while messages.recv_many(&mut group, GROUP_MAX).await > 0 {
         gather(&mut messages, &mut group).await;
-        let mut logs = Vec::new();
-        let (mut taps, mut rooms) = (Taps::default(), Vec::new());
-        let mut waiting = Vec::new();
-        for message in group.drain(..) {
-            match message {
-                Message::Entry(entry) => {
-                    if let Some(tap) = entry.tap {
-                        taps.add(tap.endpoint, entry.log.created_at, tap.event);
-                        rooms.push(tap.room);
-                    }
-                    logs.push(entry.log);
+        // Requests wait for this task once the queue is full: it goes on after a panic, which was told.
+        if unless_it_panics(write_group(&store, &mut group)).await.is_none() {
+            tracing::error!("lines of the webhook log were lost by a panic");
+            group.clear();
+        }
+    }
+}
+
+/// Writes the entries of a group, and tells those who have waited for it.
+async fn write_group(store: &Store, group: &mut Vec<Message>) {
+    let mut logs = Vec::new();
+    let (mut taps, mut rooms) = (Taps::default(), Vec::new());
+    let mut waiting = Vec::new();
+    for message in group.drain(..) {
+        match message {
+            Message::Entry(entry) => {
+                if let Some(tap) = entry.tap {
+                    taps.add(tap.endpoint, entry.log.created_at, tap.event);
+                    rooms.push(tap.room);
                 }
-                Message::Flush(done) => waiting.push(done),
+                logs.push(entry.log);
             }
+            Message::Flush(done) => waiting.push(done),
         }
-        if !logs.is_empty() {
-            write(&store, &logs, taps.newest()).await;
-        }
-        drop(rooms);
-        for done in waiting {
-            // Whoever waited may have gone.
-            let _ = done.send(());
-        }
+    }
+    if !logs.is_empty() {
+        write(store, &logs, taps.newest()).await;
+    }
+    drop(rooms);
+    for done in waiting {
+        // Whoever waited may have gone.
+        let _ = done.send(());
     }
 }
 
@@ -202,7 +212,7 @@ impl<'a> Part<'a> {
             .chunks(rows_max)
             .map(|lines| Part::Rows { lines, events: &[] });
         let of_events = large.iter().flat_map(|(row, event)| {
-            let pieces = large_events::numbered(event);
+            let pieces = large_texts::numbered(event);
             pieces.map(move |(number, text)| Part::OfEvent {
                 row: *row,
                 number,
@@ -248,7 +258,7 @@ impl<'a> Part<'a> {
                 statements
             }
             Part::OfEvent { row, number, text } => {
-                vec![large_events::insertion(&row.shared_text(), *number, text)]
+                vec![large_texts::insertion(&row.shared_text(), *number, text)]
             }
         }
     }
@@ -284,7 +294,7 @@ async fn write(store: &Store, logs: &[LogRow], mut taps: Vec<TapRow>) {
 /// Removes what is stored of large events whose rows are not. What can't be removed now is removed later, as after a crash.
 async fn forget(store: &Store, large: &[Large]) {
     for (row, _) in large {
-        let removed = large_events::remove_of_unstored(store, &row.shared_text()).await;
+        let removed = large_texts::remove_of_unstored(store, &row.shared_text()).await;
         if removed.is_err() {
             return;
         }

@@ -7,9 +7,12 @@ use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, text};
 use crate::http::secret_fields::checked_hosts;
 use axum::extract::State;
+use futures_util::future::BoxFuture;
 use heddle_execution::{CONSENTED, IDENTITY};
 use heddle_model::Code;
+use heddle_model::access::Editor;
 use heddle_model::audit::{Action, Object};
+use heddle_model::error::chain;
 use heddle_model::ids::ConnectionId;
 use heddle_model::quota::Quota;
 use heddle_store::audit;
@@ -93,6 +96,15 @@ fn identity(opened: &connections::Opened) -> Vec<Option<Value>> {
         .collect()
 }
 
+/// What revokes the tokens that it has. Those that can't be read are left out, and keep nobody from replacing them.
+async fn revocation(app: &App, editor: &Editor, id: ConnectionId) -> Option<BoxFuture<'static, ()>> {
+    let revocation = app.executions.consents().revocation(editor, id).await;
+    revocation.unwrap_or_else(|error| {
+        tracing::warn!(connection = %id, "Its tokens can't be read to be revoked: {}", chain(&error));
+        None
+    })
+}
+
 /// Changes one of the caller's connections: label, hosts and single fields. Secrets that it seeded, and that nobody has set
 /// since, follow. Runs use the changed connection from their next request on.
 #[utoipa::path(
@@ -115,6 +127,11 @@ async fn change_connection(
 ) -> Result<axum::Json<Connection>, ApiError> {
     let editor = caller.scope.editor()?;
     let changes = request.checked()?;
+    // As it is before: what follows may be another client's, or of another provider.
+    let revocation = match changes.fields.keys().any(|field| IDENTITY.contains(&&**field)) {
+        true => revocation(&app, &editor, id).await,
+        false => None,
+    };
     let service = app.clone();
     let changed = app.store.write(move |db| {
         Box::pin(async move {
@@ -125,6 +142,7 @@ async fn change_connection(
             opened.row.display_name = changes.display_name.unwrap_or(opened.row.display_name);
             opened.row.hosts = changes.hosts.map_or(opened.row.hosts, Hosts);
             opened.row.updated_at = service.clock.now();
+            let mut is_forgotten = false;
             if opened.row.kind == CONSENTED {
                 let consents = service.executions.consents();
                 consents.check(&opened.row.provider, &opened.fields)?;
@@ -133,7 +151,7 @@ async fn change_connection(
                 }
                 // A refresh token is its client's, and goes to no other provider.
                 if identity(&opened) != before {
-                    connection_tokens::forget(db, id).await?;
+                    is_forgotten = connection_tokens::forget(db, id).await?;
                 }
             }
             connections::update(db, &service.vault, &editor, &opened).await?;
@@ -151,11 +169,15 @@ async fn change_connection(
             );
             quota::check(db, &service.quotas, &added).await?;
             let row = connections::find(db, &editor, id).await?.ok_or(Code::NotFound)?;
-            Ok::<ConnectionRow, ApiError>(row)
+            Ok::<(ConnectionRow, bool), ApiError>((row, is_forgotten))
         })
     });
-    let changed = changed.await?;
+    let (changed, is_forgotten) = changed.await?;
     app.executions.environments().changed();
+    // Nobody waits for a provider that may not answer.
+    if let Some(revocation) = revocation.filter(|_| is_forgotten) {
+        tokio::spawn(revocation);
+    }
     Ok(axum::Json(changed.into()))
 }
 

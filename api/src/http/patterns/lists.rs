@@ -115,7 +115,7 @@ impl LatestRun {
         Some(LatestRun {
             id: row.last_run_id?,
             status: RunStatus::try_from(row.last_status.clone()?).ok()?,
-            started_at: row.last_started_at?.into(),
+            started_at: Timestamp::from_millis(row.last_started_at?),
             duration_ms: row.last_duration_ms,
         })
     }

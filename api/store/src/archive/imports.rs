@@ -11,7 +11,7 @@ use crate::vault::{Sealed, Vault};
 use heddle_model::access::WorkspaceRole;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DataKeyId, InvitationId, UserId, WorkspaceId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -51,7 +51,6 @@ pub struct ImportRow {
     /// The number of the part that comes next.
     pub next_part: i64,
     /// When it was begun.
-    #[sqlx(try_from = "i64")]
     pub began_at: Timestamp,
     /// When it was finished, in milliseconds; `None`: it is under way.
     pub finished_at: Option<i64>,
@@ -197,7 +196,7 @@ pub async fn finish(
          and deployment_id in (select id from deployments where workspace_id = ?)
          and not exists (select 1 from runs p join deployments d on d.id = p.deployment_id
                          where p.id = runs.parent_id and d.workspace_id = ?)",
-        // What counts is what there is.
+        // What counts is what there is, and all of that is in rows.
         "update patterns set stored_bytes = coalesce((select sum(octet_length(v.graph)) from pattern_versions v
              where v.pattern_id = patterns.id), 0)
              + coalesce((select sum(octet_length(f.definitions)) from pattern_definitions f

@@ -5,6 +5,7 @@ use super::ArchiveError;
 use super::adding::{Adding, Row};
 use super::names::environment_of;
 use super::part::{Column, Kind, Of, Part};
+use super::parts::{DEFINITIONS, DRAFTS, VERSIONS};
 use crate::accounts::email_key;
 use crate::db::{Db, sql};
 use crate::error::StoreError;
@@ -14,12 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Texts that one statement looks for.
 const LIST_MAX: usize = 500;
 /// Parts whose texts name patterns and connections by their ids.
-const GRAPHS: [&str; 4] = [
-    "pattern_versions",
-    "pattern_definitions",
-    "pattern_drafts",
-    "pattern_tests",
-];
+const GRAPHS: [&str; 4] = [VERSIONS, DEFINITIONS, DRAFTS, "pattern_tests"];
 
 /// What there is already of what rows name.
 #[derive(Default)]

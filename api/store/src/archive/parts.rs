@@ -77,6 +77,9 @@ const fn moved(part: Part) -> Part {
 pub(super) const PEOPLE: &str = "people";
 /// Modules, of which those that are there already are not written.
 pub(super) const MODULES: &str = "artifacts";
+pub(super) const DEFINITIONS: &str = "pattern_definitions";
+pub(super) const VERSIONS: &str = "pattern_versions";
+pub(super) const DRAFTS: &str = "pattern_drafts";
 pub(super) const RUNS: &str = "runs";
 pub(super) const TAP_EVENTS: &str = "tap_events";
 pub(super) const DEPLOYMENTS: &str = "deployments";
@@ -170,14 +173,14 @@ pub(super) static PARTS: &[Part] = &[
         columns![pattern_id Kind::Within(Of::Pattern), tag NAME],
     ),
     part(
-        "pattern_definitions",
+        DEFINITIONS,
         "pattern_definitions",
         (Each::Pattern, "pattern_definitions t where t.pattern_id = ?"),
         keys!["t.hash"],
         columns![pattern_id Kind::Within(Of::Pattern), hash NAME, definitions JSON],
     ),
     part(
-        "pattern_versions",
+        VERSIONS,
         "pattern_versions",
         (Each::Pattern, "pattern_versions t where t.pattern_id = ?"),
         keys!["t.version_number" @ number],
@@ -187,7 +190,7 @@ pub(super) static PARTS: &[Part] = &[
         ],
     ),
     part(
-        "pattern_drafts",
+        DRAFTS,
         "pattern_drafts",
         (Each::Pattern, "pattern_drafts t where t.pattern_id = ?"),
         keys!["t.user_id"],

@@ -2,13 +2,14 @@
 
 use super::ArchiveError;
 use super::part::{Column, Each, Key, Kind, Part, Sealed};
-use super::parts::{MODULES, PARTS, RUNS, TAP_EVENTS};
+use super::parts::{DEFINITIONS, DRAFTS, MODULES, PARTS, RUNS, TAP_EVENTS, VERSIONS};
+use crate::content_text::content_sql;
 use crate::db::{Arg, Db, Sql, sql};
 use crate::runs::event_text::event_sql;
 use crate::vault::{Sealed as Ciphertext, Vault};
 use heddle_model::ids::WorkspaceId;
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Bytes of a page, unless a single row has more.
 const PAGE_BYTES_MAX: i64 = 1 << 20;
@@ -187,7 +188,7 @@ async fn rows(
 ) -> Result<Option<(Vec<String>, Place)>, ArchiveError> {
     let after = after.map(|after| after.args(part.keys));
     let places = limited(ordered(
-        selected(sizes(part), part, parent, after.as_deref()),
+        selected(sizes(db, part), part, parent, after.as_deref()),
         part,
     ));
     let places: Vec<Place> = db.all(places).await?;
@@ -212,13 +213,23 @@ async fn rows(
     Ok(Some((rows.into_iter().map(|(row,)| row).collect(), last)))
 }
 
-/// Whether a column has events, which may be elsewhere.
-fn is_event(part: &Part, column: &str) -> bool {
-    [RUNS, TAP_EVENTS].contains(&part.name) && column == "event"
+/// How many bytes a text has that may be elsewhere, and all of it; `None`: the column has none of these.
+fn text_elsewhere(db: &Db<'_>, part: &Part, column: &str) -> Option<(&'static str, &'static str)> {
+    match (part.name, column) {
+        (RUNS | TAP_EVENTS, "event") => Some((event_sql!(bytes "t"), event_sql!(whole "t", db))),
+        (VERSIONS | DRAFTS, "graph") => {
+            Some((content_sql!(bytes "t.graph"), content_sql!(whole "t.graph", db)))
+        }
+        (DEFINITIONS | DRAFTS, "definitions") => Some((
+            content_sql!(bytes "t.definitions"),
+            content_sql!(whole "t.definitions", db),
+        )),
+        _ => None,
+    }
 }
 
 /// Selects keys, and how long the long columns are.
-fn sizes(part: &'static Part) -> Sql {
+fn sizes(db: &Db<'_>, part: &'static Part) -> Sql {
     let mut query = sql("select ");
     for (number, name) in [" as key1, ", " as key2, ", " as key3, "].into_iter().enumerate() {
         query = match part.keys.get(number) {
@@ -230,10 +241,12 @@ fn sizes(part: &'static Part) -> Sql {
     query = query.push("cast(0");
     let lengths = part.columns.iter().filter(|column| column.kind.is_text());
     for Column { name, .. } in lengths {
-        query = match is_event(part, name) {
-            true => query.push(concat!(" + coalesce(", event_sql!(bytes "t"), ", 0)")),
-            false => query.push(" + coalesce(octet_length(t.").push(name).push("), 0)"),
+        query = query.push(" + coalesce(");
+        query = match text_elsewhere(db, part, name) {
+            Some((bytes, _)) => query.push(bytes),
+            None => query.push("octet_length(t.").push(name).push(")"),
         };
+        query = query.push(", 0)");
     }
     if part.name == MODULES {
         query = query.push(" + 2 * octet_length(t.wasm)");
@@ -255,9 +268,9 @@ fn objects(db: &Db<'_>, part: &'static Part) -> Sql {
             continue;
         }
         query = query.push(comma).push(name).push("', ");
-        query = match is_event(part, name) {
-            true => query.push(event_sql!(whole "t", db)),
-            false => query.push("t.").push(name),
+        query = match text_elsewhere(db, part, name) {
+            Some((_, whole)) => query.push(whole),
+            None => query.push("t.").push(name),
         };
         comma = ", '";
     }

@@ -5,7 +5,7 @@ use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::status::{DeploymentStatus, RunStatus};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A deployment in a list, with what its runs amount to.
 #[derive(Clone, Debug, FromRow)]
@@ -23,7 +23,6 @@ pub struct ListedRow {
     /// The pattern's name now, or when it was deployed if it is gone.
     pub pattern_name: String,
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: DeploymentStatus,
     /// `[{type, nodeId}]` as JSON.
     pub triggers: String,
@@ -32,10 +31,8 @@ pub struct ListedRow {
     /// Why it failed.
     pub error_message: Option<String>,
     /// When first deployed.
-    #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
     /// When its state last changed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
     /// Runs that are kept.
     pub total_runs: i64,
@@ -95,12 +92,10 @@ pub struct StateRow {
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
-    #[sqlx(try_from = "String")]
     pub status: DeploymentStatus,
     /// The version that it was deployed from.
     pub version_number: i64,
     /// When its state last changed.
-    #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
 }
 
@@ -144,10 +139,8 @@ pub struct RecentRow {
     /// UUIDv7, so that ids sort by time of creation.
     pub id: RunId,
     /// How it is going.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// When it started, or was accepted if it has not yet.
-    #[sqlx(try_from = "i64")]
     pub started_at: Timestamp,
     /// How long it took; `None`: it has not ended.
     pub duration_ms: Option<i64>,
@@ -202,7 +195,6 @@ pub async fn count_by_status(
 ) -> Result<Vec<(DeploymentStatus, i64)>, StoreError> {
     #[derive(FromRow)]
     struct Counted {
-        #[sqlx(try_from = "String")]
         status: DeploymentStatus,
         total: i64,
     }

@@ -5,7 +5,7 @@ use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{BlobId, FileId};
 use heddle_model::tenant::Tenant;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A place in the order of references.
 pub type Place = (String, String, FileId);
@@ -144,7 +144,6 @@ pub async fn bury(
 /// Bytes that are to be removed.
 #[derive(Clone, Debug, FromRow)]
 pub struct DeadRow {
-    #[sqlx(try_from = "String")]
     pub id: BlobId,
     /// Whose they were.
     pub tenant_id: String,

@@ -1,6 +1,6 @@
 //! How statements read the events of runs and of taps. One is in its row, or that has a mark of 25 characters in place of it, as
-//! `large_events` makes it in an embedded database: `p`, and how many bytes and how many characters it has, with twelve digits each.
-//! Then its pieces are in `event_pieces`. Of an event that is in its row no more than the length is looked at.
+//! `large_texts` makes it in an embedded database: `p`, and how many bytes and how many characters it has, with twelve digits each.
+//! Then its pieces are in `text_pieces`. Of an event that is in its row no more than the length is looked at.
 
 /// SQL about the event of a run or of a tap, in a statement that calls its table as is said.
 macro_rules! event_sql {
@@ -39,7 +39,7 @@ macro_rules! event_sql {
                 "case when ",
                 event_sql!(is_apart $rows),
                 " then (select group_concat(pieces.text, '') from
-                     (select x.text from event_pieces x where x.row_id = ",
+                     (select x.text from text_pieces x where x.row_id = ",
                 $rows,
                 ".id order by x.number) pieces) else ",
                 $rows,

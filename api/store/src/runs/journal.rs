@@ -6,7 +6,7 @@ use crate::notices::{self, Notice};
 use crate::{Arg, Db, StoreError, sql, with_rows};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::RunId;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashSet;
 use std::sync::Arc;
 

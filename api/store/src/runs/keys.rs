@@ -4,7 +4,7 @@ use crate::{Db, Sql, StoreError, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::RunId;
 use serde::Serialize;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 
 /// For how long a key makes no second run, at least.

@@ -6,7 +6,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::slot::Slot;
 use heddle_model::status::TriggeredBy;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A run that goes on: another start of the server left it behind, or it was parked.
 #[derive(Clone, Debug, FromRow)]
@@ -16,7 +16,6 @@ pub struct LeftRow {
     /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// What started it.
-    #[sqlx(try_from = "String")]
     pub triggered_by: TriggeredBy,
     /// Where it starts.
     pub node_id: Option<String>,
@@ -28,7 +27,6 @@ pub struct LeftRow {
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// When its last attempt began, in milliseconds, as far as that was stored: it has parked, or was to be tried again.
     pub started_at: Option<i64>,

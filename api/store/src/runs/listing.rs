@@ -6,7 +6,7 @@ use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Events, outputs and logs beyond this many characters are left out of lists.
 pub const LISTED_CHARS_MAX: i64 = 64 * 1024;
@@ -18,13 +18,10 @@ pub struct RunRow {
     /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// What it is doing, as far as the database knows.
-    #[sqlx(try_from = "String")]
     pub phase: Phase,
     /// What started it.
-    #[sqlx(try_from = "String")]
     pub triggered_by: TriggeredBy,
     /// Where it started.
     pub node_id: Option<String>,
@@ -36,7 +33,6 @@ pub struct RunRow {
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// When the last attempt started, in milliseconds.
     pub started_at: Option<i64>,

@@ -8,16 +8,14 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::status::{RunStatus, TriggeredBy};
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A run as it is needed to execute it again.
 #[derive(Clone, Debug, FromRow)]
 pub struct ReplayRow {
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// What started it.
-    #[sqlx(try_from = "String")]
     pub triggered_by: TriggeredBy,
     /// Where it started.
     pub node_id: Option<String>,
@@ -71,7 +69,6 @@ pub async fn find(
 #[derive(Clone, Debug, FromRow)]
 pub struct EndedRun {
     pub id: RunId,
-    #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// Where it started.
     pub node_id: Option<String>,

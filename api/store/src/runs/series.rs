@@ -6,7 +6,7 @@ use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
 use heddle_model::status::Phase;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Statements that are sent as one.
 const AT_ONCE: usize = 50;
@@ -201,7 +201,6 @@ pub struct UnendedRow {
     pub id: RunId,
     pub deployment_id: DeploymentId,
     /// What it is doing, as far as the database knows.
-    #[sqlx(try_from = "String")]
     pub phase: Phase,
 }
 

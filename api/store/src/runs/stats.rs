@@ -5,7 +5,7 @@ use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::DeploymentId;
 use heddle_model::status::TriggeredBy;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// Figures of a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, FromRow)]
@@ -98,7 +98,6 @@ pub async fn by_trigger(
 ) -> Result<Vec<(TriggeredBy, i64)>, StoreError> {
     #[derive(FromRow)]
     struct Counted {
-        #[sqlx(try_from = "String")]
         triggered_by: TriggeredBy,
         total: i64,
     }

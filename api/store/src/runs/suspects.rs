@@ -10,7 +10,7 @@ use crate::notices::{self, Notice};
 use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::BTreeSet;
 
 /// With so many strikes a deployment executes no more.

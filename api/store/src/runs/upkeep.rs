@@ -10,7 +10,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId, UserId, WorkspaceId};
 use heddle_model::status::{RunStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::sync::Arc;
 
 /// Runs of a selection that are this server's now, in the order of acceptance.
@@ -232,7 +232,6 @@ pub async fn end_by_service(
 #[derive(Clone, Debug, FromRow)]
 pub struct EndRow {
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// JSON.
     pub output: Option<String>,
@@ -252,14 +251,11 @@ pub struct WatchedEnd {
     /// Whose it is.
     pub deployment_id: DeploymentId,
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// What started it.
-    #[sqlx(try_from = "String")]
     pub triggered_by: TriggeredBy,
     /// From 1.
     pub attempt: i64,
-    #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// JSON: `{code, message, nodeId}`.
     pub error: Option<String>,
@@ -278,7 +274,6 @@ pub async fn watched_end(db: &mut Db<'_>, run: RunId) -> Result<Option<WatchedEn
 #[derive(Clone, Debug, FromRow)]
 pub struct AskingRow {
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// What it executes.
     pub deployment_id: DeploymentId,
@@ -420,7 +415,6 @@ pub async fn bytes_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, Sto
 #[derive(Clone, Copy, Debug, FromRow)]
 pub struct Place {
     /// When the run was accepted that is there.
-    #[sqlx(try_from = "i64")]
     accepted_at: Timestamp,
     id: RunId,
 }

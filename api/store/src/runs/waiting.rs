@@ -5,7 +5,7 @@ use crate::{Db, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// An effect of a run that waits to be called.
 #[derive(Clone, Debug, FromRow)]
@@ -19,7 +19,6 @@ pub struct WaitingRow {
     /// The version that the run executes.
     pub version_number: i64,
     /// When the run was accepted.
-    #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// Which effect of the run.
     pub key: String,

@@ -8,7 +8,7 @@ use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::cmp::Reverse;
 
 /// Deployments whose runs one statement reads.
@@ -22,19 +22,15 @@ pub struct ListedRow {
     /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// State.
-    #[sqlx(try_from = "String")]
     pub status: RunStatus,
     /// What it is doing, as far as the database knows.
-    #[sqlx(try_from = "String")]
     pub phase: Phase,
     /// What started it.
-    #[sqlx(try_from = "String")]
     pub triggered_by: TriggeredBy,
     /// The pattern's version.
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// When the last attempt started, in milliseconds.
     pub started_at: Option<i64>,
@@ -58,7 +54,6 @@ pub struct Source {
     pub environment_id: Option<EnvironmentId>,
     pub environment_name: Option<String>,
     /// When its newest run was accepted.
-    #[sqlx(try_from = "i64")]
     newest_at: Timestamp,
 }
 

@@ -24,6 +24,7 @@ import {
 } from '@codemirror/view';
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
 import { base } from '../../parts/code';
+import { typedBraces } from '../braces';
 import type { Suggestion } from '../complete';
 import { insertion } from '../insert';
 import { expressionAt, pieces } from '../template';
@@ -166,9 +167,8 @@ export function templateField(options: TemplateOptions): TemplateField {
         EditorState.languageData.of((state, position) => [
           { closeBrackets: { brackets: isInside(state, position) ? ['(', '[', '{', '"', "'", '`'] : [] } },
         ]),
-        overType,
+        typing,
         closeBrackets(),
-        doubleBrace,
         completion(options),
         keymap.of(closeBracketsKeymap),
         Prec.high(keymap.of([{ key: 'Enter', run: (at) => !options.multiline && swallowEnter(at) }])),
@@ -227,37 +227,18 @@ function isInside(state: EditorState, position: number): boolean {
   return expressionAt(state.doc.toString(), position) !== undefined;
 }
 
-/** A second `{` outside of an expression begins one, and closes it. */
-const doubleBrace: Extension = EditorView.inputHandler.of((view, from, to, typed) => {
-  const { state } = view;
-  if (typed !== '{' || from !== to || isInside(state, from)) return false;
-  if (state.sliceDoc(from - 1, from) !== '{') return false;
+const typing: Extension = EditorView.inputHandler.of((view, from, to, typed) => {
+  const done = from === to ? typedBraces(view.state.doc.toString(), from, typed) : undefined;
+  if (!done) return false;
+  const isChange = done.insert !== '' || done.from < done.to;
+  // Where nothing becomes another, the list of completions stays.
+  if (!isChange && done.caret === from) return true;
   view.dispatch({
-    changes: { from, to, insert: '{  }}' },
-    selection: { anchor: from + 2 },
-    userEvent: 'input.type',
+    ...(isChange ? { changes: { from: done.from, to: done.to, insert: done.insert } } : {}),
+    selection: { anchor: done.caret },
+    userEvent: isChange ? 'input.type' : 'select',
   });
-  startCompletion(view);
-  return true;
-});
-
-/** Who types the space after `{{`, or the `}}`, that are there already goes over them. */
-const overType: Extension = EditorView.inputHandler.of((view, from, to, typed) => {
-  if (from !== to || (typed !== ' ' && typed !== '}')) return false;
-  const text = view.state.doc.toString();
-  const piece = pieces(text).find((it) => it.kind === 'expression' && it.from <= from && from <= it.to + 1);
-  if (!piece || !text.startsWith('}}', piece.to)) return false;
-  const before = text.slice(piece.from, Math.min(from, piece.to));
-  const after = text.slice(from, piece.to);
-  if (typed === ' ') return before === ' ' && after === ' ';
-  const isOpen = before.split('{').length > before.split('}').length;
-  if (isOpen || after.trim() !== '') return false;
-  const isDouble = before.endsWith(' ') && after !== '';
-  view.dispatch({
-    ...(isDouble ? { changes: { from, to: piece.to } } : {}),
-    selection: { anchor: Math.max(from, isDouble ? from : piece.to) + 1 },
-    userEvent: isDouble ? 'input.type' : 'select',
-  });
+  if (typed === '{') startCompletion(view);
   return true;
 });
 

@@ -4,6 +4,7 @@
 use super::failure::failed;
 use super::statement::Statement;
 use super::target::Target;
+use crate::aside::is_small;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDateTime;
@@ -21,7 +22,8 @@ const EXACT_MAX: u64 = 1 << 53;
 /// Significant digits that a double keeps.
 const DIGITS_MAX: usize = 15;
 
-/// What comes of a statement: rows, or how many were affected and, of what was inserted last, the id.
+/// What comes of a statement: rows, or how many were affected and, of what was inserted last, the id. Once there is more than little, this
+/// waits for room for all that may come.
 pub(super) async fn collected<Done, Row>(
     mut stream: BoxStream<'_, Result<Either<Done, Row>, sqlx::Error>>,
     has_rows: bool,
@@ -39,6 +41,9 @@ pub(super) async fn collected<Done, Row>(
                 (count, last_insert_id) = (count + affected, id);
             }
             Either::Right(row) => rows.push(|room| columns(&row, room))?,
+        }
+        if !is_small(rows.bytes()) {
+            Box::pin(statement.place.make_room(statement.bytes_max)).await;
         }
     }
     Ok(match has_rows {
@@ -125,6 +130,11 @@ impl<'a> Rows<'a> {
             rows: Vec::new(),
             room: Room::new(statement.bytes_max, statement.mark.as_deref()),
         }
+    }
+
+    /// What the rows have taken.
+    fn bytes(&self) -> usize {
+        self.statement.bytes_max.saturating_sub(self.room.left)
     }
 
     /// Takes a row of named values, which have taken their room.
@@ -277,4 +287,60 @@ pub(super) fn keeps_session(query: &str) -> bool {
         "select", "insert", "update", "delete", "with", "values", "replace", "merge",
     ];
     harmless.iter().any(|word| first.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::target::{Kind, Tls};
+    use super::*;
+    use crate::effects::large::room_for_bytes;
+    use crate::effects::result_place::ResultPlace;
+    use futures_util::{FutureExt, StreamExt, stream};
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tokio::sync::Semaphore;
+
+    #[tokio::test]
+    async fn many_rows_wait_for_room_of_their_owner() {
+        let owner = Some(0x524f_5753);
+        let target = Target {
+            kind: Kind::Sqlite,
+            host: String::new(),
+            port: 0,
+            user: String::new(),
+            password: String::new().into(),
+            database: String::new(),
+            tls: Tls::None,
+            tls_ca: None,
+            file: "a.db".to_owned(),
+            key: String::new(),
+        };
+        let statement = Statement {
+            query: String::new(),
+            parameters: Vec::new(),
+            rows_max: 1_000,
+            bytes_max: 8 << 20,
+            timeout: Duration::from_secs(60),
+            mark: None,
+            place: ResultPlace::among(Arc::new(Semaphore::new(1)), owner),
+        };
+        let collect = |count: usize| {
+            let rows = (0..count).map(|_| Ok::<_, sqlx::Error>(Either::<(), _>::Right("x".repeat(1 << 10))));
+            collected(
+                stream::iter(rows).boxed(),
+                true,
+                &statement,
+                &target,
+                |_| (0, None),
+                |row: &String, room| Ok(vec![("text".to_owned(), room.hold(row.as_str().into())?)]),
+            )
+        };
+        let all = room_for_bytes(owner, usize::MAX).await;
+        let few = Box::pin(collect(10)).now_or_never();
+        assert!(few.is_some_and(|rows| rows.is_ok_and(|rows| rows.len() == 10)));
+        let mut many = Box::pin(collect(100));
+        assert!((&mut many).now_or_never().is_none());
+        drop(all);
+        assert!(many.await.is_ok_and(|rows| rows.len() == 100));
+    }
 }

@@ -1,0 +1,2 @@
+export const EXECUTABLE: string;
+export const ARGS: string[];
