@@ -19,7 +19,7 @@ pub(super) struct Ownership {
     pub editor: Editor,
     /// `None`: it is about to be made.
     pub pattern: Option<PatternId>,
-    /// The user ownership quotas it counts towards.
+    /// The user whose quotas it counts towards.
     pub payer: UserId,
 }
 
