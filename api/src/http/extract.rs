@@ -304,7 +304,7 @@ where
 {
     // Boxed, as what follows: the future of each request would have to carry it.
     let sender = request.extensions_mut().remove::<Sender>().map(Box::new);
-    let body = read(request, state).await?;
+    let body = read(request).await?;
     if let Some(sender) = sender {
         let app = App::from_ref(state);
         if sender.is_long_ago(app.clock.now()) {
@@ -315,7 +315,7 @@ where
 }
 
 /// The body's bytes, up to the limit that the router sets.
-pub async fn read<S: Send + Sync>(request: Request, _: &S) -> Result<Bytes, ApiError> {
+pub async fn read(request: Request) -> Result<Bytes, ApiError> {
     let owner = owner(&request);
     let collected = request.into_limited_body().collect().await;
     let mut pieces = collected.map_err(|error| cut_off(&error))?.aggregate();

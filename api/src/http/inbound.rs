@@ -142,7 +142,7 @@ async fn receive_email(
             .with("The body must have the content type message/rfc822.")
             .into());
     }
-    let body = read(request, &app).await?;
+    let body = read(request).await?;
     let mail = app.executions.mail().read(body).await?;
     let addresses = if query.to.is_empty() {
         mail.recipients()

@@ -233,7 +233,7 @@ async fn add_import_part(
     Path((id, number)): Path<(WorkspaceId, i64)>,
     request: Request,
 ) -> Result<Enveloped<Import>, ApiError> {
-    let part = extract::read(request, &app).await?.to_vec();
+    let part = extract::read(request).await?.to_vec();
     let added = ToTheEnd::new(async move { archives::part(&app, origin, id, (number, part)).await }).await?;
     Ok(Enveloped::new(added.into()))
 }
